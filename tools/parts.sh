@@ -15,13 +15,15 @@ part() {
   summary+=("$(printf '%-40s %-7s %5d s' "$1" "$outcome" $((SECONDS - start)))")
 }
 
-# what_failed LOG TITLE: the last lines of each failed test's output, or of the log if it names no failed test.
+# what_failed LOG TITLE: the last lines of each failed test's output, or of the log if it names no failed test. Programs
+# of unit tests are not CTest's: of them the failed tests, and what a sanitizer found.
 what_failed() {
   echo "== what failed in: $2"
   awk '
     function tell(  i) { for (i = lines > 40 ? lines - 39 : 1; i <= lines; ++i) print line[i]; lines = 0 }
     /^ *(Start +[0-9]+:|[0-9]+\/[0-9]+ Test )/ || /tests passed,/ { tell(); inside = 0 }
     /^ *[0-9]+\/[0-9]+ Test .*\*\*\*/ && !/\*\*\*Skipped/ { inside = named = 1 }
+    !inside && (/^\[  FAILED  \] [^0-9]/ || /runtime error:/ || /^SUMMARY: .*Sanitizer/) { print; named = 1 }
     inside { gsub(/\.\.\.\.+/, "..."); line[++lines] = $0 }
     END { tell(); exit !named }' "$1" || tail -n 40 "$1"
 }

@@ -42,13 +42,15 @@ class Scripts(unittest.TestCase):
                          [["one", "ok"], ["two", "FAILED"], ["three", "ok"], ["total", "FAILED"]])
 
     def test_what_failed_stands_at_the_end(self):
-        log = ["      Start 1: good", "1/3 Test #1: good ......   Passed", "      Start 2: bad",
+        log = ["[  FAILED  ] Unit.Test (3 ms)", "a.cpp:3: runtime error: overflow", "[  FAILED  ] 1 test",
+               "      Start 1: good", "1/3 Test #1: good ......   Passed", "      Start 2: bad",
                "2/3 Test #2: bad ......***Failed", "why it failed", "      Start 3: off", "3/3 Test #3: off ...***Skipped"]
         text = f'. {ROOT}/tools/parts.sh; bad() {{ printf "%s\\n" "$@"; return 1; }}; part tests bad "$@"; finish'
         done = run("bash", "-euo", "pipefail", "-c", text, "bash", *log)
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stdout.split("== what failed in: tests\n")[1].splitlines()[:3],
-                         ["2/3 Test #2: bad ...***Failed", "why it failed", ""])
+        self.assertEqual(done.stdout.split("== what failed in: tests\n")[1].splitlines()[:5],
+                         ["[  FAILED  ] Unit.Test (3 ms)", "a.cpp:3: runtime error: overflow",
+                          "2/3 Test #2: bad ...***Failed", "why it failed", ""])
 
 
 if __name__ == "__main__":
