@@ -24,7 +24,7 @@ constexpr auto kPause = std::chrono::seconds(5);
 constexpr auto kPatience = std::chrono::seconds(1);
 constexpr std::size_t kMostThreads = 8;
 /// With locked memory, stacks are fully resident.
-constexpr std::size_t kPeerStackBytes = 512 << 10;
+constexpr std::size_t kPeerStackBytes = 1 << 20;
 constexpr std::size_t kLargestReply = 64 << 10;
 constexpr std::size_t kLongestReason = 500;
 

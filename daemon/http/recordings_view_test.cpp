@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -26,15 +27,29 @@ using ::testing::StartsWith;
 class RecordingService final : public testing::FakeService {
  public:
   ChangeReport record(const RecordingRequest& request) override {
-    asked_for = request;
+    const std::lock_guard lock(mutex_);
+    asked_for_ = request;
     if (request.port == "none") return {ChangeReport::Result::refused, {"no such port"}};
-    running = {{"new.sigmf"}};
+    running_ = {{"new.sigmf"}};
     return {ChangeReport::Result::applied, {"recording", "new.sigmf"}};
   }
-  std::vector<RunningRecording> recording() const override { return running; }
+  std::vector<RunningRecording> recording() const override {
+    const std::lock_guard lock(mutex_);
+    return running_;
+  }
+  RecordingRequest asked_for() const {
+    const std::lock_guard lock(mutex_);
+    return asked_for_;
+  }
+  void run(std::vector<RunningRecording> running) {
+    const std::lock_guard lock(mutex_);
+    running_ = std::move(running);
+  }
 
-  RecordingRequest asked_for;
-  std::vector<RunningRecording> running;
+ private:
+  mutable std::mutex mutex_;  // the server's threads and the test's
+  RecordingRequest asked_for_;
+  std::vector<RunningRecording> running_;
 };
 
 using States = std::map<std::string, std::string>;
@@ -74,9 +89,9 @@ TEST_F(RecordingsDoor, StartsOne) {
   EXPECT_EQ(json_in(answer)["recording"]["name"], "new.sigmf");
   EXPECT_EQ(json_in(answer)["recording"]["state"], "recording");
   EXPECT_EQ(json_in(answer)["applied"], nlohmann::json({"recording"}));
-  EXPECT_EQ(service_.asked_for.pipeline, "lab");
-  EXPECT_EQ(service_.asked_for.seconds, 2.5);
-  EXPECT_EQ(service_.asked_for.folder, folder_.path());
+  EXPECT_EQ(service_.asked_for().pipeline, "lab");
+  EXPECT_EQ(service_.asked_for().seconds, 2.5);
+  EXPECT_EQ(service_.asked_for().folder, folder_.path());
   EXPECT_THAT(ask("POST", "/api/recordings", R"({"port": "none", "seconds": 1})"), StartsWith("HTTP/1.1 422 "));
 }
 
@@ -96,7 +111,7 @@ TEST_F(RecordingsDoor, ListsThoseThatAreDoneAndThoseThatRun) {
   folder_.write(".hidden", "x");
   std::filesystem::create_directory(folder_.path() / "folder");
   std::filesystem::create_symlink("/etc/passwd", folder_.path() / "link");
-  service_.running = {{"new.sigmf"}};
+  service_.run({{"new.sigmf"}});
   std::map<std::string, nlohmann::json> found;
   const nlohmann::json answer = json_in(ask("GET", "/api/recordings"));
   for (const nlohmann::json& entry : answer["recordings"]) found[entry["name"]] = entry;
@@ -108,7 +123,7 @@ TEST_F(RecordingsDoor, ListsThoseThatAreDoneAndThoseThatRun) {
 }
 
 TEST_F(RecordingsDoor, ListsOneUntilItsFileIsComplete) {
-  service_.running = {{"new.sigmf", true}};
+  service_.run({{"new.sigmf", true}});
   folder_.write("new.part.sigmf-data", "12345");
   EXPECT_EQ(states(), (States{{"new.sigmf", "closing"}}));
   EXPECT_THAT(ask("DELETE", "/api/recordings/new.sigmf"), StartsWith("HTTP/1.1 409 "));
@@ -129,7 +144,7 @@ TEST_F(RecordingsDoor, WhatRemainsOfAnUnfinishedOneCanBeDeleted) {
 }
 
 TEST_F(RecordingsDoor, FilesOfOneThatRunsCannotBeDeleted) {
-  service_.running = {{"a.sigmf"}, {"b.npy"}};
+  service_.run({{"a.sigmf"}, {"b.npy"}});
   for (const char* name : {"a.part.sigmf-data", "a.part.sigmf-meta", "b.npy", "b.json", "b.messages.npy"}) {
     folder_.write(name, "x");
     EXPECT_THAT(ask("DELETE", fmt::format("/api/recordings/{}", name)), StartsWith("HTTP/1.1 409 ")) << name;
@@ -154,9 +169,9 @@ TEST_F(RecordingsDoor, SendsAndDeletesOne) {
   EXPECT_THAT(answer.substr(0, 1000), HasSubstr("Content-Length: 1000000\r\n"));
   EXPECT_EQ(answer.substr(answer.find("\r\n\r\n") + 4), text);
   EXPECT_THAT(ask("HEAD", "/api/recordings/a.sigmf"), HasSubstr("Content-Length: 1000000\r\n"));
-  service_.running = {{"a.sigmf"}};
+  service_.run({{"a.sigmf"}});
   EXPECT_THAT(ask("DELETE", "/api/recordings/a.sigmf"), StartsWith("HTTP/1.1 409 "));
-  service_.running = {};
+  service_.run({});
   EXPECT_THAT(ask("DELETE", "/api/recordings/a.sigmf"), StartsWith("HTTP/1.1 200 "));
   EXPECT_THAT(ask("GET", "/api/recordings/a.sigmf"), StartsWith("HTTP/1.1 404 "));
 }
