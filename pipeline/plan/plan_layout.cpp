@@ -43,31 +43,6 @@ void place_in_arena(Plan& plan, Side side) {
   plan.arena_bytes[index_of(side)] = space.bytes();
 }
 
-PortFormat format_of(const Plan& plan, const PlanOutput& output) {
-  const PlanPort& port = plan.ports[output.port];
-  PortFormat f;
-  f.pipeline = plan.pipeline;
-  // A conversion or transfer before the output keeps the name of the port that it reads.
-  f.port = port.name;
-  while (f.port.front() == '~') f.port = f.port.substr(1, f.port.rfind('.') - 1);
-  f.element = port.shape.element;
-  f.dims = port.shape.rows;
-  if (port.shape.axis != Axis::block) {
-    f.varying = static_cast<int>(f.dims.size());
-    f.dims.push_back({port.shape.axis_name, port.most_new});
-  }
-  f.dims.insert(f.dims.end(), port.shape.item.begin(), port.shape.item.end());
-  f.rate_hz = port.shape.source_rate_hz;
-  f.frequency_hz = port.shape.frequency_hz;
-  f.span_hz = port.shape.span_hz;
-  f.mirrored = port.shape.mirrored;
-  f.llr_scale = port.shape.llr_scale;
-  f.facts = static_cast<int>(output.facts.size());
-  f.calibrated = std::ranges::find(port.shape.marks, kCalibratedMark) != port.shape.marks.end();
-  f.item_rate_hz = port.shape.axis == Axis::stream ? port.shape.rate_hz : 0;
-  return f;
-}
-
 }  // namespace
 
 void lay_out(Plan& plan, std::size_t mapped_bytes) {
@@ -86,8 +61,34 @@ void find_parts(Plan& plan) {
   if (plan.parts.empty()) plan.parts.push_back({});
 }
 
+PortFormat format_of(const Plan& plan, const PlanPort& port) {
+  PortFormat f;
+  f.pipeline = plan.pipeline;
+  // A conversion or transfer before the output keeps the name of the port that it reads.
+  f.port = port.name;
+  while (f.port.front() == '~') f.port = f.port.substr(1, f.port.rfind('.') - 1);
+  f.element = port.shape.element;
+  f.dims = port.shape.rows;
+  if (port.shape.axis != Axis::block) {
+    f.varying = static_cast<int>(f.dims.size());
+    f.dims.push_back({port.shape.axis_name, port.most_new});
+  }
+  f.dims.insert(f.dims.end(), port.shape.item.begin(), port.shape.item.end());
+  f.rate_hz = port.shape.source_rate_hz;
+  f.frequency_hz = port.shape.frequency_hz;
+  f.span_hz = port.shape.span_hz;
+  f.mirrored = port.shape.mirrored;
+  f.llr_scale = port.shape.llr_scale;
+  f.calibrated = std::ranges::find(port.shape.marks, kCalibratedMark) != port.shape.marks.end();
+  f.item_rate_hz = port.shape.axis == Axis::stream ? port.shape.rate_hz : 0;
+  return f;
+}
+
 void describe_outputs(Plan& plan) {
-  for (PlanOutput& output : plan.outputs) output.format = format_of(plan, output);
+  for (PlanOutput& output : plan.outputs) {
+    output.format = format_of(plan, plan.ports[output.port]);
+    output.format.facts = static_cast<int>(output.facts.size());
+  }
 }
 
 }  // namespace iqd

@@ -15,6 +15,8 @@ namespace iqd {
 void lay_out(Plan& plan, std::size_t mapped_bytes);
 /// Splits the steps into parts, each on one side.
 void find_parts(Plan& plan);
+/// A port as its readers see it, without the facts that go with it.
+PortFormat format_of(const Plan& plan, const PlanPort& port);
 /// Describes each output to its readers.
 void describe_outputs(Plan& plan);
 

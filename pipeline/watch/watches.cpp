@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "pipeline/plan/plan_layout.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/watch/bin_watch.hpp"
 #include "pipeline/watch/item_watch.hpp"
@@ -58,27 +59,10 @@ std::vector<std::string> kept_facts(const Plan& plan, const PlanOutput& output) 
 
 }  // namespace
 
-PortFormat source_format(const Plan& plan) {
-  const PlanPort& source = plan.ports.front();
-  PortFormat format;
-  format.pipeline = plan.pipeline;
-  format.port = source.name;
-  format.element = source.shape.element;
-  format.dims = source.shape.rows;
-  format.varying = static_cast<int>(format.dims.size());
-  format.dims.push_back({source.shape.axis_name, source.most_new});
-  format.dims.insert(format.dims.end(), source.shape.item.begin(), source.shape.item.end());
-  format.rate_hz = source.shape.source_rate_hz;
-  format.item_rate_hz = source.shape.rate_hz;
-  format.frequency_hz = source.shape.frequency_hz;
-  format.mirrored = source.shape.mirrored;
-  return format;
-}
-
 std::vector<WatchedPort> make_watches(const Plan& plan) {
   std::vector<WatchedPort> all;
   const double distance = row_s(plan);
-  const PortFormat source = source_format(plan);
+  const PortFormat source = format_of(plan, plan.ports.front());
   if (auto outlet = outlet_for(source)) all.push_back({std::move(outlet), kNoOutput, distance, false});
   std::set<std::string> items;
   for (OutputIndex o = 0; o < plan.outputs.size(); ++o) {

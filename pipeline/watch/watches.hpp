@@ -25,7 +25,4 @@ std::vector<WatchedPort> make_watches(const Plan& plan);
 /// The bytes that they take.
 std::size_t watch_bytes(const Plan& plan);
 
-/// The source as a port that leaves.
-PortFormat source_format(const Plan& plan);
-
 }  // namespace iqd
