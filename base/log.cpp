@@ -14,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/log_terminal.hpp"
+#include "base/printable.hpp"
 
 namespace iqd::log {
 namespace {
@@ -35,12 +36,9 @@ Kept& kept() {
   return lines;
 }
 
-/// A long line without its end; no UTF-8 character is cut.
+/// A long line without its end.
 std::string shortened(std::string_view text) {
-  if (text.size() <= Kept::kMostBytes) return std::string(text);
-  std::size_t end = Kept::kMostBytes;
-  while (end > 0 && (text[end] & 0xc0) == 0x80) --end;
-  return std::string(text.substr(0, end)) + "…";
+  return text.size() <= Kept::kMostBytes ? std::string(text) : utf8_start(text, Kept::kMostBytes) + "…";
 }
 
 void keep(Level level, std::string_view text) {

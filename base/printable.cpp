@@ -5,6 +5,13 @@
 #include <algorithm>
 
 namespace iqd {
+namespace {
+
+bool follows(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) == 0x80;
+}
+
+}  // namespace
 
 /// Unicode 15, table 3-7.
 std::size_t utf8_character(std::string_view text) noexcept {
@@ -15,7 +22,7 @@ std::size_t utf8_character(std::string_view text) noexcept {
   if (c < 0xC2 || c > 0xF4) return 0;
   const std::size_t n = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : 2;
   for (std::size_t i = 1; i < n; ++i)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
+    if (i >= text.size() || !follows(text[i])) return 0;
   const bool overlong = (c == 0xE0 && byte(1) < 0xA0) || (c == 0xF0 && byte(1) < 0x90);
   const bool surrogate = c == 0xED && byte(1) > 0x9F;
   const bool too_large = c == 0xF4 && byte(1) > 0x8F;
@@ -25,6 +32,12 @@ std::size_t utf8_character(std::string_view text) noexcept {
 bool is_control(char c) noexcept {
   const auto u = static_cast<unsigned char>(c);
   return u < 0x20 || u == 0x7F;
+}
+
+std::string utf8_start(std::string_view text, std::size_t bytes) {
+  std::size_t end = std::min(bytes, text.size());
+  while (end > 0 && end < text.size() && follows(text[end])) --end;
+  return std::string(text.substr(0, end));
 }
 
 std::string printable(std::string_view text) {

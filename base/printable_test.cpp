@@ -27,5 +27,13 @@ TEST(Printable, ReplacesWhatIsNotUtf8) {
   EXPECT_EQ(printable("\xe2\x82"), "??");            // an end within a character
 }
 
+TEST(Utf8Start, CutsNoCharacter) {
+  EXPECT_EQ(utf8_start("a\u20acb", 0), "");
+  EXPECT_EQ(utf8_start("a\u20acb", 1), "a");
+  EXPECT_EQ(utf8_start("a\u20acb", 3), "a");
+  EXPECT_EQ(utf8_start("a\u20acb", 4), "a\u20ac");
+  EXPECT_EQ(utf8_start("a\u20acb", 9), "a\u20acb");
+}
+
 }  // namespace
 }  // namespace iqd

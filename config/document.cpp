@@ -6,6 +6,7 @@
 #include <map>
 #include <span>
 
+#include "base/printable.hpp"
 #include "config/recovery.hpp"
 #include "config/text_check.hpp"
 #include "config/tree.hpp"

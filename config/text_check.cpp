@@ -10,10 +10,6 @@
 namespace iqd {
 namespace {
 
-bool follows(unsigned char c) {
-  return (c & 0xC0) == 0x80;
-}
-
 /// In a text of several lines.
 bool is_bad_control(char c) {
   return is_control(c) && c != '\t' && c != '\n' && c != '\r';
@@ -55,12 +51,6 @@ void check_text(std::string_view text, const std::string& name, Problems& proble
   complain(first_bad(text, false), "this is not UTF-8");
   complain(first_bad(text, true), "a control character");
   complain(first_tab(text), "a tab in the indentation; YAML allows only spaces");
-}
-
-std::string utf8_start(std::string_view text, std::size_t bytes) {
-  std::size_t end = std::min(bytes, text.size());
-  while (end > 0 && end < text.size() && follows(static_cast<unsigned char>(text[end]))) --end;
-  return std::string(text.substr(0, end));
 }
 
 std::optional<std::pair<int, char>> open_bracket(std::string_view text, int before_line) {

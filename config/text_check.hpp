@@ -15,9 +15,6 @@ namespace iqd {
 /// Reports the first of each kind.
 void check_text(std::string_view text, const std::string& name, Problems& problems);
 
-/// At most `bytes` of the start of a UTF-8 text, whole characters only.
-std::string utf8_start(std::string_view text, std::size_t bytes);
-
 /// The line of the last bracket that is open before this line, and the bracket; a parser notices it only where no
 /// entry of it can be. Text in quotes and comments does not count.
 std::optional<std::pair<int, char>> open_bracket(std::string_view text, int before_line);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.hpp"
+#include "base/printable.hpp"
 #include "daemon/http/http_page.hpp"
 #include "daemon/http/keys_view.hpp"
 #include "daemon/http/metrics.hpp"
@@ -46,11 +47,8 @@ void null_is_none(json& values) {
 
 /// A stage that does not exist has a name from outside, which must not begin a line of its own.
 void log_refusal(const ChangeReport& report) {
-  std::string text = fmt::format("{}", fmt::join(report.lines, "; "));
-  if (report.result == ChangeReport::Result::unknown)
-    std::ranges::replace_if(
-        text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-  log::warn("http: not set: {}", text);
+  const std::string text = fmt::format("{}", fmt::join(report.lines, "; "));
+  log::warn("http: not set: {}", report.result == ChangeReport::Result::unknown ? printable(text) : text);
 }
 
 HttpAnswer set_keys(const HttpCall& call, std::string_view pipeline, std::string_view stage) {

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/printable.hpp"
 #include "daemon/call/http_exchange.hpp"
 #include "daemon/http/small_stacks.hpp"
 
@@ -33,7 +34,7 @@ std::string reasons_in(std::string body) {
   while (body.ends_with('\n')) body.pop_back();
   std::string text;
   for (const char c : body) text += c == '\n' ? "; " : std::string(1, c);
-  if (text.size() > kLongestReason) text = text.substr(0, kLongestReason) + "…";
+  if (text.size() > kLongestReason) text = utf8_start(text, kLongestReason) + "…";
   return text;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
+#include "base/printable.hpp"
 
 namespace iqd {
 namespace {
@@ -69,11 +70,8 @@ Notify::~Notify() {
 }
 
 void Notify::status(std::string_view text) {
-  std::string line(text.substr(0, kLongestStatus));
   // systemd drops a whole text that is not UTF-8, so no character may be cut in two.
-  if (text.size() > kLongestStatus)
-    for (std::size_t at = line.size(); (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80 && at > 0;)
-      line.resize(--at);
+  std::string line = utf8_start(text, kLongestStatus);
   std::replace(line.begin(), line.end(), '\n', ' ');
   send("STATUS=" + line, Loss::allowed);
 }
