@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures what viewers of the live page cost a running pipeline.
 
-Runs the pipeline alternately without viewers and with them, several times. Prints the medians of the daemon's CPU time,
-its memory and the latency of its blocks, and what a viewer received. Needs nothing but Python.
+Runs the pipeline without viewers and with them, in turn, several times. Prints the medians of the daemon's CPU time,
+its memory and the latency of its blocks, and what a viewer received. Needs only Python.
 """
 
 import argparse

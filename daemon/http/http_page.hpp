@@ -13,7 +13,7 @@ HttpAnswer page_answer(std::string_view name, const HttpHeaders& headers);
 /// Whether the caller wants a page for people, and there is one.
 bool wants_page(const HttpHeaders& headers);
 
-/// What a browser may do for the page: nothing but what comes from here.
+/// What the page may load: only files of this iqd.
 inline constexpr std::string_view kPagePolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";

@@ -132,7 +132,7 @@ std::string PeerWatch::text() const {
   return all.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// Uses nothing but the state, since it may outlive the object.
+/// Uses only the state: the thread may outlive the object.
 void PeerWatch::run(const std::shared_ptr<State>& state) {
   ::pthread_setname_np(::pthread_self(), "iqd-peers");
   std::unique_lock lock(state->mutex);
