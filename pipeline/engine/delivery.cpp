@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -76,7 +77,6 @@ void Delivery::succeed(const Delivery& before) {
     route->tuned = route->before->tuned;
   }
   block_ = before.block_;
-  owed_samples_ = before.owed_samples_;
   refused_ = before.refused_;
 }
 
@@ -95,7 +95,7 @@ void Delivery::publish(const BlockWork& work, int slot) {
     counters_.deadline_misses.add();
   // Blocks that were found lost already count as published, so this one counts as refused in their place.
   std::int64_t refused = block.length;
-  if (all || !refused_->add(block_)) owed_samples_ -= refused = std::min(owed_samples_, block.length);
+  if (all || !refused_->add(block_)) refused = refused_->settle(block.length);
   counters_.published.add(static_cast<std::uint64_t>(block.length - refused));
   counters_.drops(Drop::refused).add(static_cast<std::uint64_t>(refused));
   ++block_;
@@ -109,20 +109,19 @@ void Delivery::count_failed(const BlockWork& work) noexcept {
 }
 
 void Delivery::finish(bool has_successor) {
-  std::int64_t samples = has_successor ? 0 : owed_samples_;  // a successor has taken them over
   for (const auto& route : routes_) {
     if (has_successor && route->goes_on) continue;
     route->outlet->finish();
-    // No later block can count in their place.
-    while (const auto lost = route->outlet->lost_after_all()) {
-      ++route->owed;
-      samples += refused_->add(lost->block) ? lost->samples : 0;
-    }
+    fetch_lost(*route);
+    // No later message can count in their place.
     route->counts->refused.add(static_cast<std::uint64_t>(route->owed));
     route->counts->taken_back.add(static_cast<std::uint64_t>(route->owed));
   }
-  counters_.taken_back.add(static_cast<std::uint64_t>(samples));
-  counters_.drops(Drop::refused).add(static_cast<std::uint64_t>(samples));
+  if (!has_successor) refused_->end();
+  if (!refused_->has_ended()) return;
+  const auto samples = static_cast<std::uint64_t>(refused_->settle(std::numeric_limits<std::int64_t>::max()));
+  counters_.taken_back.add(samples);
+  counters_.drops(Drop::refused).add(samples);
 }
 
 void Delivery::count_events(const BlockWork& work) noexcept {
@@ -183,7 +182,7 @@ Message Delivery::message_of(Route& route, const BlockWork& work, int slot) noex
 void Delivery::fetch_lost(Route& route) {
   while (const auto lost = route.outlet->lost_after_all()) {
     ++route.owed;
-    owed_samples_ += refused_->add(lost->block) ? lost->samples : 0;
+    refused_->owe(lost->block, lost->samples);
   }
 }
 

@@ -84,8 +84,7 @@ class Delivery {
   std::vector<std::unique_ptr<Route>> routes_;
   ResultSlots& slots_;
   Counters& counters_;
-  std::uint64_t block_ = 0;        // of the pipeline
-  std::int64_t owed_samples_ = 0;  // of blocks that were found lost, and so far count as published
+  std::uint64_t block_ = 0;  // of the pipeline
   std::shared_ptr<RefusedBlocks> refused_ = std::make_shared<RefusedBlocks>();
   std::vector<Numbers<Counter>> tallies_;
   std::vector<Numbers<Gauge>> levels_;

@@ -125,19 +125,19 @@ METRICS = {"iqd_samples_received_total": "received", "iqd_samples_published_tota
 
 
 class Sums:
-    """Counters of all pipelines, at each look. `restarts()` as in Stream: a pipeline that restarts counts from 0."""
+    """Counters of all pipelines, at each look. `restarts()` as in Stream: a pipeline that restarts counts from 0. Once
+    `stops()`, sinks close, and `published` may go back by what they lost after all, as in a final status."""
 
-    def __init__(self, report, restarts=lambda: 0):
-        self._report, self._restarts = report, restarts
+    def __init__(self, report, restarts=lambda: 0, stops=lambda: False):
+        self._report, self._restarts, self._stops = report, restarts, stops
         self._before = {}
         self._metrics = {}
         self._over = collections.Counter()  # counts before the restarts of pipelines
         self.began_again = 0
 
     def look(self, status):
-        """`published` may be reduced at the end by what a closing sink lost after all."""
         for pipeline in status["pipelines"]:
-            self._look(pipeline, status.get("final"))
+            self._look(pipeline, status.get("final") or self._stops())
 
     def _look(self, now, final):
         name = now["name"]

@@ -117,6 +117,14 @@ class Invariants(unittest.TestCase):
         self.sums.look(pipeline(10, 10, 0, 0))
         self.assertEqual(self.broken, 4 * ["counters go back"])
 
+    def test_what_a_closing_sink_lost(self):
+        sums = Sums(self.report, stops=lambda: True)
+        sums.look(pipeline(100, 100))
+        sums.look(pipeline(110, 60, 50))
+        self.assertEqual(self.broken, [])
+        sums.look(pipeline(100, 60, 40))
+        self.assertEqual(self.broken, 2 * ["counters go back"])
+
     def test_a_pipeline_that_begins_again(self):
         self.restarts = 1
         self.sums.look(pipeline(100, 100, reconnects=3))

@@ -54,13 +54,13 @@ class Observer:
     def __init__(self, arena, patience, most_megabytes, report):
         self._arena, self._patience, self._report = arena, patience, report
         self._most = most_megabytes
-        self.sums = Sums(report, lambda: arena.restarts)
+        self._ends = threading.Event()
+        self.sums = Sums(report, lambda: arena.restarts, self._ends.is_set)
         self.slowest = self.most_memory = 0.0
         self.looks = 0
         self.base = None  # Measured before any fault
         self._paused = threading.Event()
         self._idle = threading.Event()
-        self._ends = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self):
