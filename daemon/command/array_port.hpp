@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/files/npy.hpp"
+#include "pipeline/array_layout.hpp"
 #include "pipeline/stage_runner.hpp"
 
 namespace iqd {
@@ -15,11 +16,8 @@ namespace iqd {
 /// input needs that. Throws UsageError if it does not fit; warns if values are rounded.
 StageInput as_input(const NpyArray& array, const InputSpec& input, double rate_hz);
 
-/// The inputs for these arrays: of several inputs with the same types, all take complex numbers if one gets them.
+/// As for GivenArray.
 std::vector<InputSpec> agreed(std::span<const NpyArray> arrays, std::vector<InputSpec> inputs);
-
-/// Whether the array is one of the input's items, without their first dimension: `[t][antenna]` for
-/// `[frame][t][antenna]`.
 bool is_one_item(const NpyArray& array, const InputSpec& input);
 
 /// Writes a stage's output to an array file. One message keeps its dimensions; several messages of a port with one a

@@ -62,16 +62,7 @@ Arrays read_arrays(const std::vector<PortFile>& from, const StageEntry& entry, d
   return read;
 }
 
-/// Whether stages have an output of this name.
-bool have_output(std::span<const ExecStage> stages, std::string_view name) {
-  return std::ranges::any_of(stages, [&](const ExecStage& s) {
-    const auto& outputs = find_stage(s.entry)->outputs;
-    return std::ranges::find(outputs, name, &OutputSpec::name) != outputs.end();
-  });
-}
-
-/// A stage with its connections, which are a port or a map of ports. Without them, each input takes the output of its
-/// name, or else what the stage before it computes.
+/// A stage with its connections, which are a port or a map of ports.
 ChainedStage chained(const ExecStage& stage, std::span<const ExecStage> before) {
   auto keys = nlohmann::ordered_json::parse(stage.keys);
   Connections from;
@@ -85,9 +76,10 @@ ChainedStage chained(const ExecStage& stage, std::span<const ExecStage> before) 
     if (from.empty()) throw UsageError(stage.label + ": from: expected stage.output or {input: stage.output}");
   }
   const StageEntry& entry = *find_stage(stage.entry);
-  if (from.empty() && entry.inputs.size() == 1 && !have_output(before, entry.inputs.front().name))
-    return {&entry, keys.dump(), std::nullopt, stage.name};
-  return {&entry, keys.dump(), std::move(from), stage.name};
+  if (!from.empty()) return {&entry, keys.dump(), std::move(from), stage.name};
+  std::vector<const StageEntry*> entries;
+  for (const ExecStage& s : before) entries.push_back(find_stage(s.entry));
+  return {&entry, keys.dump(), usual_connections(entry, entries), stage.name};
 }
 
 /// The wanted ports, each with its file.

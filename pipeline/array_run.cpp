@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/array_run.hpp"
+
+#include "base/error.hpp"
+
+namespace iqd {
+
+/// The current block, and how long its stages took.
+class ArrayRun::TimedWork final : public BlockWork {
+ public:
+  using BlockWork::BlockWork;
+  std::int64_t step_ns = 0;
+
+ private:
+  void step_times(StepIndex first_step, std::span<const std::int64_t> ns) noexcept override {
+    if (first_step == 0) step_ns = 0;
+    const std::vector<PlanStep>& steps = plan().steps;
+    for (std::size_t i = 0; i < ns.size() && first_step + i < steps.size(); ++i)
+      if (steps[first_step + i].entry != &transfer_entry()) step_ns += ns[i];
+  }
+};
+
+ArrayLane::ArrayLane(const ArrayPlan& plan) {
+  Backend& backend = plan.backend();
+  const Plan& p = plan.plan();
+  arenas_[index_of(Side::host)] = backend.allocate_shared(p.arena_bytes[index_of(Side::host)]);
+  arenas_[index_of(Side::device)] = backend.allocate(p.arena_bytes[index_of(Side::device)]);
+  for (std::size_t s = 0; s < kSides; ++s) memory_.arenas[s] = arenas_[s].data();
+  memory_.backend = &backend;
+  if (plan.side() == Side::host) return;
+  QueueOptions options;
+  options.wait = Wait::spin;
+  options.time_every = plan.options().timed ? 1 : 0;
+  options.timed_steps = p.timed_steps();
+  queue_ = backend.make_queue(options);
+}
+
+ArrayRun::ArrayRun(const ArrayPlan& plan)
+    : plan_(plan),
+      carries_(std::make_unique<Carries>(plan.plan(), plan.host(), plan.backend())),
+      work_(std::make_unique<TimedWork>(plan.plan(), *carries_, plan.host(), plan.backend())),
+      windows_(plan.inputs()) {}
+
+ArrayRun::~ArrayRun() = default;
+
+const BlockWork& ArrayRun::work() const noexcept {
+  return *work_;
+}
+std::int64_t ArrayRun::step_ns() const noexcept {
+  return work_->step_ns;
+}
+
+void ArrayRun::set_block(SampleBlock block, std::span<const ArrayMemory> inputs, ArrayLane& lane) {
+  block.seq = seq_++;
+  block.fresh = block.first == 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ArrayMemory& in = inputs[i];
+    const Span span = plan_.span_of(i, block.first, block.end(), in.there);
+    // Stages do not write to their inputs.
+    std::byte* const data = const_cast<std::byte*>(in.data) + (span.first - in.there.first) * plan_.item_bytes(i);
+    windows_[i] = {data, in.pitch, span};
+  }
+  queue_ = lane.queue();
+  work_->set(block, windows_, lane.memory());
+}
+
+void ArrayRun::rehearse(SampleBlock block, std::span<const ArrayMemory> inputs, ArrayLane& lane) {
+  set_block(block, inputs, lane);
+  --seq_;  // this block is not run, and a carry would wait for it
+  if (queue_) queue_->rehearse(*work_);
+}
+
+void ArrayRun::start_block() {
+  if (!queue_) return work_->enqueue({});
+  queue_->submit(*work_);
+}
+
+void ArrayRun::finish_block() {
+  if (!queue_) return;
+  queue_->wait(*work_);
+  if (!work_->good()) throw SetupError(plan_.backend().failure());
+}
+
+}  // namespace iqd

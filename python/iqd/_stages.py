@@ -1,0 +1,235 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""Stages on arrays."""
+
+import collections
+import functools
+import os
+
+import numpy as np
+
+from iqd import _array, _iqd, _keys
+from iqd._errors import ConfigError
+
+WHOLE_MOST = 1 << 22  # longer arrays are computed in blocks, as `iqd exec` does
+USUAL_BLOCK = 65536
+
+_Link = collections.namedtuple("_Link", "entry keys connections name")  # a stage of a chain
+
+
+def stage(entry, /, *, name="", from_=None, backend="auto", **keys):
+    """A stage with its keys as in YAML: `iqd.stage("fir", taps=taps, decimation=4)`. Call it with arrays. Mistakes raise
+    ConfigError with all of them. In a chain, `from_` says what its inputs read, and `name` what others call it."""
+    link = _Link(entry, _keys.text(keys), _connections(from_), name)
+    return _class_of(entry)([link], backend=backend)
+
+
+def chain(*stages, backend=None, ports=None):
+    """Stages in a row: each reads the first output of the one before it, or what its `from_` says. `ports`: the wanted
+    outputs, `stage.output`; otherwise those of the last stage, and those that no stage reads."""
+    if not stages:
+        raise ConfigError("a chain needs a stage")
+    links = [link for part in stages for link in part._links]
+    return Chain(links, backend=backend or stages[0].backend, ports=ports)
+
+
+def from_yaml(path, *, pipeline=None, backend=None, ports=None):
+    """The stages of a pipeline file as a chain."""
+    path = os.fspath(path)
+    document = _iqd.read_yaml(path) or {}
+    found = document.get("pipelines") or [document]
+    if pipeline is not None:
+        found = [p for p in found if p.get("name") == pipeline]
+    if len(found) != 1:
+        names = ", ".join(str(p.get("name")) for p in document.get("pipelines") or [document])
+        raise ConfigError(f"{path}: choose one pipeline of: {names}")
+    links = [_link_of(entry, path) for entry in found[0].get("stages") or []]
+    if not links:
+        raise ConfigError(f"{path}: it has no stages")
+    return Chain(links, backend=backend or "auto", ports=ports)
+
+
+def stages():
+    """All stages: name → what it does."""
+    return {name: described[2] for name, described in _described().items()}
+
+
+class Chain:
+    """Stages in a row, ready for arrays: see iqd.chain."""
+
+    def __init__(self, links, *, backend="auto", ports=None):
+        self._links, self.backend, self.ports = _numbered(links), backend, list(ports or [])
+        self._native = _iqd.chain([(l.entry, l.keys, l.connections, l.name) for l in self._links], self.ports, backend)
+        self._inputs = [name for name, *_ in self._native.inputs]
+
+    @property
+    def names(self):
+        """The stages' names."""
+        return [link.name for link in self._links]
+
+    def __call__(self, *arrays, rate=None, frequency=None, block=None, **named):
+        """The results: an Array, or several by name. Inputs are in the stage's order, or have their names. `rate` and
+        `frequency` of the samples are those of the first array if it knows them, else 1 and 0. Arrays of more than 4 Mi
+        samples are computed in blocks of 65,536, unless `block` says otherwise; block=0: in one."""
+        if named:
+            arrays = self._in_order(arrays, named)
+        first = arrays[0] if arrays else None
+        if rate is None:
+            rate = first.rate or 1.0 if type(first) is _array.Array else 1.0
+        if frequency is None:
+            frequency = first.frequency if type(first) is _array.Array else 0.0
+        arrays = [a if isinstance(a, np.ndarray) else np.asarray(a) for a in arrays]
+        if block is None:
+            block = USUAL_BLOCK if arrays and arrays[0].size > WHOLE_MOST and _length(arrays[0]) > WHOLE_MOST else 0
+        made = self._native.run(arrays, rate, frequency, block)
+        if type(made) is list:
+            made = _array.joined(made)
+        return made[0] if len(made) == 1 else self._several(made)
+
+    def blocks(self, source, *, block=USUAL_BLOCK, rate=None, frequency=None):
+        """Computes a stream block by block, as the daemon does: a generator of each block's results. Each block sees the
+        samples before it, and state continues. `source`: the name of a recording, a Recording, an array, or an iterator of
+        arrays of any lengths."""
+        if block < 1:
+            raise ConfigError(f"block: at least 1, is {block}")
+        pieces, rate, frequency = _pieces(source, block, rate, frequency)
+        stream = self._native.stream(rate, frequency, block)
+        for piece in pieces:
+            for made in stream.push(np.asarray(piece)):
+                yield self._of_block(made)
+        for made in stream.finish():
+            yield self._of_block(made)
+
+    def _of_block(self, made):
+        return made[0] if len(made) == 1 else self._several(made)
+
+    def _several(self, made):
+        return Results(made)
+
+    def _in_order(self, arrays, named):
+        given = dict(zip(self._inputs, arrays))
+        for name, array in named.items():
+            if name not in self._inputs:
+                raise ConfigError(f"{self._links[0].entry} has no input '{name}'; it has {', '.join(self._inputs)}")
+            if name in given:
+                raise ConfigError(f"input '{name}' is given twice")
+            given[name] = array
+        return [given[name] for name in self._inputs if name in given]
+
+    def __reduce__(self):
+        return Chain, (self._links,), {"backend": self.backend, "ports": self.ports}
+
+    def __setstate__(self, state):
+        self.__init__(self._links, **state)
+
+    def __repr__(self):
+        return "iqd.chain(" + ", ".join(f"{l.entry}: {l.keys}" for l in self._links) + ")"
+
+
+class Stage(Chain):
+    """A stage, ready for arrays: see iqd.stage."""
+
+    def _several(self, made):
+        return _tuple_of(self._links[0].entry, tuple(a.port.partition(".")[2] for a in made))(*made)
+
+    def __reduce__(self):
+        return _stage_again, (self._links[0], self.backend)
+
+    def __repr__(self):
+        return f"iqd.stage({self._links[0].entry!r}: {self._links[0].keys})"
+
+
+class Results(tuple):
+    """Several results of a chain: by number, by port (`equalizer.out`), or by the output's name if one stage has it."""
+
+    def __getitem__(self, key):
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        found = [a for a in self if a.port == key] or [a for a in self if key in a.port.split(".")]
+        if len(found) != 1:
+            raise KeyError(f"{key}: the ports are {', '.join(self.keys())}")
+        return found[0]
+
+    def keys(self):
+        return [a.port for a in self]
+
+    def items(self):
+        return [(a.port, a) for a in self]
+
+    def __repr__(self):
+        return "<iqd.Results " + ", ".join(f"{a.port} {a.dtype}{list(a.shape)}" for a in self) + ">"
+
+
+@functools.lru_cache(maxsize=None)
+def _described():
+    return {described[0]: described for described in _iqd.stages()}
+
+
+@functools.lru_cache(maxsize=None)
+def _class_of(entry):
+    """A class for each kind of stage, whose documentation help() shows."""
+    if entry not in _described():
+        return Stage  # which says that there is none
+    return type(entry, (Stage,), {"__doc__": _keys.documentation(*_described()[entry]), "__module__": "iqd"})
+
+
+@functools.lru_cache(maxsize=None)
+def _tuple_of(entry, outputs):
+    return collections.namedtuple(f"{entry}_results", outputs, rename=True)
+
+
+def _stage_again(link, backend):
+    return _class_of(link.entry)([link], backend=backend)
+
+
+def _connections(written):
+    if written is None:
+        return None
+    return {"": written} if isinstance(written, str) else dict(written)
+
+
+def _link_of(written, path):
+    """A stage as a pipeline file has it: a name, or a name with its keys."""
+    if isinstance(written, str):
+        written = {written: None}
+    if not isinstance(written, dict) or len(written) != 1:
+        raise ConfigError(f"{path}: stages: expected a stage with its keys, found {written!r}")
+    (entry, keys), = written.items()
+    keys = dict(keys or {})
+    keys.pop("backend", None)
+    name, connections = keys.pop("name", ""), keys.pop("from", None)
+    return _Link(entry, _keys.text(keys), _connections(connections), name)
+
+
+def _numbered(links):
+    """Every stage has a name; a second `fir` is fir_2."""
+    used = collections.Counter()
+    named = []
+    for link in links:
+        if not link.name:
+            used[link.entry] += 1
+            number = used[link.entry]
+            link = link._replace(name=link.entry if number == 1 else f"{link.entry}_{number}")
+        named.append(link)
+    return named
+
+
+def _length(array):
+    """The samples of [n] or [channel][n]; items have few of them."""
+    return max(array.shape[:2])
+
+
+def _pieces(source, block, rate, frequency):
+    if isinstance(source, (str, os.PathLike)):
+        from iqd._recording import Recording
+        source = Recording(source)
+    if rate is None:
+        rate = getattr(source, "rate", None) or 1.0
+    if frequency is None:
+        frequency = getattr(source, "frequency", None) or 0.0
+    if hasattr(source, "blocks"):
+        return source.blocks(block), rate, frequency
+    if isinstance(source, np.ndarray):
+        pieces = (source[..., at:at + block] for at in range(0, source.shape[-1], block))
+        return pieces, rate, frequency
+    return source, rate, frequency

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "pipeline/array_run.hpp"
+
+namespace iqd::python {
+
+/// Stages in a row, with their keys.
+struct ChainSpec {
+  StageEntry first;  // with the inputs that its keys give it
+  std::string first_keys;
+  std::string first_name;
+  std::string backend;
+  ArrayPlan::Options options;
+};
+
+/// Things that are made when none is free, and kept for later, a few of them. Any thread.
+template <class T> class Pool {
+ public:
+  template <class Make> std::unique_ptr<T> take(Make&& make) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!free_.empty()) {
+        std::unique_ptr<T> one = std::move(free_.back());
+        free_.pop_back();
+        return one;
+      }
+    }
+    return make();
+  }
+  void give(std::unique_ptr<T> one) {
+    const std::lock_guard lock(mutex_);
+    if (free_.size() < kMost) free_.push_back(std::move(one));
+  }
+
+ private:
+  static constexpr std::size_t kMost = 8;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<T>> free_;
+};
+
+/// What a call needs while it computes.
+struct CallLane {
+  explicit CallLane(const ArrayPlan& plan) : lane(plan), staged(plan.inputs()) {}
+  ArrayLane lane;
+  std::vector<Buffer> staged;  // of a device: inputs where it can read them
+};
+
+/// A chain that is planned for arrays of one layout, with memory for its runs. Any number of threads.
+class Program {
+ public:
+  /// Problems go to `problems`, and then it may not be used. Throws SetupError.
+  Program(std::shared_ptr<const ChainSpec> chain, std::vector<StageInput> inputs, std::int64_t block,
+          Problems& problems);
+
+  const ArrayPlan& plan() const noexcept { return plan_; }
+  std::unique_ptr<ArrayRun> take_run() {
+    return runs_.take([&] { return std::make_unique<ArrayRun>(plan_); });
+  }
+  std::unique_ptr<CallLane> take_lane() {
+    return lanes_.take([&] { return std::make_unique<CallLane>(plan_); });
+  }
+  void give(std::unique_ptr<ArrayRun> run) { runs_.give(std::move(run)); }
+  void give(std::unique_ptr<CallLane> lane) { lanes_.give(std::move(lane)); }
+
+ private:
+  std::shared_ptr<const ChainSpec> chain_;
+  ArrayPlan plan_;
+  Pool<ArrayRun> runs_;
+  Pool<CallLane> lanes_;
+};
+
+/// Holds the memory of results while an array refers to it.
+class ResultMemory {
+ public:
+  ResultMemory(std::shared_ptr<Program> program, std::unique_ptr<ArrayRun> run)
+      : program_(std::move(program)), run_(std::move(run)) {}
+  ~ResultMemory() { program_->give(std::move(run_)); }
+  ResultMemory(const ResultMemory&) = delete;
+  ResultMemory& operator=(const ResultMemory&) = delete;
+  const ArrayRun& run() const noexcept { return *run_; }
+
+ private:
+  std::shared_ptr<Program> program_;
+  std::unique_ptr<ArrayRun> run_;
+};
+
+}  // namespace iqd::python
