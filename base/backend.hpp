@@ -174,8 +174,11 @@ class Backend {
   virtual void copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t row_bytes,
                     std::size_t rows, StreamView stream) noexcept = 0;
 
-  /// Copies from host memory into any memory of this backend, while nothing else runs.
+  /// Copies between the host's memory and any memory of this backend, while nothing else runs.
   virtual void upload(std::byte* to, std::span<const std::byte> from) = 0;
+
+  /// Returns when what another library has put on this stream is done.
+  virtual void wait_for(StreamView /*stream*/) {}
 
   virtual std::unique_ptr<Queue> make_queue(const QueueOptions& options) = 0;
   /// Null if work is executed in the order in which threads enqueue it.
@@ -193,7 +196,7 @@ class Backend {
 
 /// The object that a backend's shared library exports as `iqd_backend_module`.
 struct BackendModule {
-  static constexpr std::uint32_t kVersion = 2;
+  static constexpr std::uint32_t kVersion = 3;
   std::uint32_t version;
   /// Number of devices; if 0, `why` says what is missing.
   int (*devices)(std::string& why);

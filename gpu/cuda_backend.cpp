@@ -76,6 +76,10 @@ class CudaBackend final : public Backend {
     check(cudaMemcpy(to, from.data(), from.size(), cudaMemcpyDefault), "cudaMemcpy");
     settle();
   }
+  void wait_for(StreamView stream) override {
+    use();
+    check(cudaStreamSynchronize(stream_of(stream)), "cudaStreamSynchronize");
+  }
   std::unique_ptr<Queue> make_queue(const QueueOptions& options) override {
     return std::make_unique<CudaQueue>(device_, options);
   }

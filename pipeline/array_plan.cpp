@@ -73,7 +73,8 @@ ArrayPlan::ArrayPlan(const ChainedStage& first, std::vector<StageInput> inputs, 
   const PlanTarget target{.side = side(),
                           .mapped = options.mapped.value_or(backend_->mapped_limits()),
                           .fuse = options.fuse,
-                          .device_fuses = options.fuse && fusion::can_fuse(*backend_)};
+                          .device_fuses = options.fuse && fusion::can_fuse(*backend_),
+                          .results_stay = options.results_stay};
   Planner planner("exec", most, options.stages, target);
   if (!add_chain(planner, chain)) return;
   plan_ = planner.finish(section, false);

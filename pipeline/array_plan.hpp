@@ -51,6 +51,7 @@ class ArrayPlan {
     std::vector<ChainedStage> behind{};
     std::vector<std::string> ports{};  // wanted ports of any stage, as in a pipeline file, in place of those
     bool fuse = true;                  // fuse neighbouring element-wise stages
+    bool results_stay = false;         // a device's results stay in its own memory
   };
   /// `first.keys` is YAML. `inputs` are in the order of the entry's; their data is not read. The first that is a stream
   /// is cut into blocks of `block` (0: one block), and the others along with it. Of inputs of an element-wise stage,
@@ -74,6 +75,7 @@ class ArrayPlan {
   Span span_of(std::size_t input, SampleIndex first, SampleIndex end, Positions there) const noexcept;
   /// All positions of an input that are used.
   Positions whole(std::size_t input) const noexcept { return {0, inputs_[input].length}; }
+  std::int64_t rows(std::size_t input) const noexcept { return inputs_[input].shape.row_count(); }
   /// Bytes of a position of an input.
   std::int64_t item_bytes(std::size_t input) const noexcept { return inputs_[input].shape.item_bytes(); }
 

@@ -166,6 +166,24 @@ TEST(DevicePlan, SmallResultsAreWrittenInPlace) {
   }
 }
 
+TEST(DevicePlan, ResultsThatStayHaveNoPlaceInTheSlot) {
+  std::size_t slot_bytes[2];
+  for (const bool stay : {false, true}) {
+    PlanTarget target = on_device(kAll);
+    target.results_stay = stay;
+    PlanRig rig(kBlock, word_source(), target);
+    ASSERT_TRUE(rig.add({"window", "{past: 9}", "a"}));
+    ASSERT_TRUE(rig.add({"window", "{}", "b", {}, Side::host}));
+    rig.publish("a");
+    rig.publish("b");
+    const Plan plan = rig.planner.finish(rig.section);
+    EXPECT_EQ(plan.outputs[0].stays, stay);
+    EXPECT_FALSE(plan.outputs[1].stays) << "the host's results are in the slot";
+    slot_bytes[stay] = plan.slot_bytes;
+  }
+  EXPECT_GE(slot_bytes[false], slot_bytes[true] + kBytes);
+}
+
 /// Otherwise the device would read its own output back from the host's memory.
 TEST(DevicePlan, WhatTheDeviceReadsAgainIsNotInTheSlot) {
   for (const Side side : {Side::host, Side::device}) {

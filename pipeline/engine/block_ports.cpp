@@ -150,6 +150,13 @@ BlockPorts::Output BlockPorts::output(OutputIndex index) const noexcept {
   out.first = std::max(span.first, span.first_new);
   out.extent = port.shape.axis == Axis::stream ? std::max<std::int64_t>(0, std::min(span.end, span.end_new) - out.first)
                                                : *ports_[plan.port].count;
+  if (plan.stays) {
+    const PortIo& io = ports_[plan.port];
+    const std::int64_t from = port.shape.axis == Axis::stream ? out.first - io.first : 0;
+    out.data = io.data + from * port.shape.item_bytes();
+    out.pitch = io.pitch;
+    return out;
+  }
   out.pitch = (port.shape.axis == Axis::stream ? out.extent : port.most_new) * port.shape.item_bytes();
   return out;
 }

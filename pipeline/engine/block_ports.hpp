@@ -22,7 +22,7 @@ using Arenas = std::array<std::byte*, kSides>;
 /// The memory of all ports of a plan while one block runs: in the block's result slot, or in the lane's arenas.
 class BlockPorts {
  public:
-  /// What one output holds after the work is done.
+  /// What one output holds after the work is done, in the slot or, if it stays there, on the device.
   struct Output {
     const std::byte* data = nullptr;
     std::int64_t first = 0;   // position

@@ -145,10 +145,11 @@ void BlockWork::run_in_turn(StepIndex index, StageIo& io, StreamView stream) noe
   carries_->pass_on(index, stream);
 }
 
-/// Ports that reach beyond the new part, or are the source itself, were not written to the slot directly.
+/// Ports that reach beyond the new part, or are the source itself, were not written to the slot directly. What stays on
+/// a device is not copied.
 void BlockWork::copy_out(const PlanPart& part, StreamView stream) noexcept {
   for (const PlanOutput& output : plan().outputs) {
-    if (output.in_place || !belongs(output, part)) continue;
+    if (output.in_place || output.stays || !belongs(output, part)) continue;
     const PortIo& io = ports_.io(output.port);
     const Span& span = ports_.span(output.port);
     const std::int64_t item = plan().ports[output.port].shape.item_bytes();

@@ -94,6 +94,7 @@ struct PlanOutput {
   PortFormat format;
   std::size_t offset = 0;  // in the slot
   bool in_place = false;   // the stage writes to the slot itself
+  bool stays = false;      // nothing copies it from the device's arena to the slot
   std::vector<Fact> facts;
   friend bool operator==(const PlanOutput&, const PlanOutput&) = default;
 };
@@ -107,10 +108,11 @@ struct PlanPart {
 
 /// What a plan is made for.
 struct PlanTarget {
-  Side side = Side::host;    // of stages without a `backend`
-  MappedLimits mapped = {};  // up to these sizes the device works on the host's memory in place
-  bool fuse = true;          // fuse neighbouring element-wise stages
-  bool device_fuses = true;  // the device can compile kernels
+  Side side = Side::host;     // of stages without a `backend`
+  MappedLimits mapped = {};   // up to these sizes the device works on the host's memory in place
+  bool fuse = true;           // fuse neighbouring element-wise stages
+  bool device_fuses = true;   // the device can compile kernels
+  bool results_stay = false;  // a device's results stay in its own memory
 };
 
 /// A compiled pipeline: what is computed in which order, and where everything lies.

@@ -25,7 +25,7 @@ bool is_published(const Plan& plan, PortIndex port) {
   return std::ranges::any_of(plan.outputs, [port](const PlanOutput& o) { return o.port == port; });
 }
 
-/// A port lives from its maker to its last reader, or to the end if its new part is copied to the slot.
+/// A port lives from its maker to its last reader, or to the end if it is published.
 void place_in_arena(Plan& plan, Side side) {
   ArenaSpace space;
   for (StepIndex s = 0; s < plan.steps.size(); ++s) {
@@ -45,9 +45,9 @@ void place_in_arena(Plan& plan, Side side) {
 
 }  // namespace
 
-void lay_out(Plan& plan, std::size_t mapped_bytes) {
+void lay_out(Plan& plan, const PlanTarget& target) {
   size_ports(plan);
-  SlotLayout(plan, mapped_bytes).lay_out();
+  SlotLayout(plan, target).lay_out();
   place_in_arena(plan, Side::host);
   place_in_arena(plan, Side::device);
 }

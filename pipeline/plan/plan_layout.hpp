@@ -12,7 +12,7 @@ namespace iqd {
 /// Gives all ports their sizes and places: in the result slot, see SlotLayout, or in the lanes' arenas, which they
 /// share, see ArenaSpace. The ports have their reach. A device writes results of up to `mapped_bytes` to the slot
 /// itself.
-void lay_out(Plan& plan, std::size_t mapped_bytes);
+void lay_out(Plan& plan, const PlanTarget& target);
 /// Splits the steps into parts, each on one side.
 void find_parts(Plan& plan);
 /// A port as its readers see it, without the facts that go with it.

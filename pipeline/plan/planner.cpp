@@ -149,7 +149,7 @@ Plan Planner::finish(const Section& section, bool whole_granules) {
   if (target_.fuse) fusion::fuse_neighbours(plan_, {true, target_.device_fuses});
   find_reach(plan_);
   if (std::ranges::all_of(plan_.ports, [&](const PlanPort& port) { return accept_reach(port, section); }))
-    lay_out(plan_, target_.mapped.out);
+    lay_out(plan_, target_);
   find_parts(plan_);
   describe_outputs(plan_);
   // What becomes a fact in other ports' headers is read, too.

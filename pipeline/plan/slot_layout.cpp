@@ -30,9 +30,9 @@ std::vector<bool> steps_behind(const Plan& plan, PortIndex port) {
 
 }  // namespace
 
-SlotLayout::SlotLayout(Plan& plan, std::size_t mapped_bytes)
+SlotLayout::SlotLayout(Plan& plan, const PlanTarget& target)
     : plan_(plan),
-      mapped_bytes_(mapped_bytes),
+      target_(target),
       end_(port_aligned(sizeof(SampleBlock) + plan.ports.size() * (2 * sizeof(std::int64_t) + sizeof(std::int32_t)))) {}
 
 void SlotLayout::lay_out() {
@@ -61,9 +61,11 @@ void SlotLayout::keep(PortIndex port) noexcept {
 void SlotLayout::place_output(PlanOutput& output) {
   PlanPort& port = plan_.ports[output.port];
   port.wanted = true;
+  output.stays = target_.results_stay && port.side == Side::device;
+  if (output.stays) return;
   const std::size_t bytes = port.new_bytes();
   output.in_place = port.home != Home::window && port.reach.past == 0 && port.reach.future == 0 &&
-                    (port.side == Side::host || (bytes <= mapped_bytes_ && !port.is_read()));
+                    (port.side == Side::host || (bytes <= target_.mapped.out && !port.is_read()));
   output.offset = take(port_aligned(bytes));
   if (output.in_place) port.home = Home::slot, port.offset = output.offset;
 }

@@ -12,8 +12,8 @@ namespace iqd {
 /// of every port, then payloads, facts, tallies and levels; each begins at a multiple of kPortAlign bytes. One thread.
 class SlotLayout {
  public:
-  /// The plan's ports have their sizes. A device writes results of up to `mapped_bytes` to the slot itself.
-  SlotLayout(Plan& plan, std::size_t mapped_bytes);
+  /// The plan's ports have their sizes. A device writes results of up to `mapped.out` of the target to the slot itself.
+  SlotLayout(Plan& plan, const PlanTarget& target);
   /// Once: gives outputs and ports their places and their homes, and the plan its `slot_bytes`.
   void lay_out();
 
@@ -26,7 +26,7 @@ class SlotLayout {
   void place_kept();
 
   Plan& plan_;
-  const std::size_t mapped_bytes_;
+  const PlanTarget target_;
   std::size_t end_;  // of what has been placed so far
 };
 

@@ -129,7 +129,7 @@ def _structured(facts):
 
 def wrapped(array, of, first, facts):
     """Called by the native half: a result with what is known of it."""
-    made = array.view(Array)
+    made = array.view(Array) if isinstance(array, np.ndarray) else array
     made.format = of
     made._first = first
     if facts:

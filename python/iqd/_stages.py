@@ -8,7 +8,7 @@ import os
 
 import numpy as np
 
-from iqd import _array, _iqd, _keys
+from iqd import _array, _iqd, _yaml_keys
 from iqd._errors import ConfigError
 
 WHOLE_MOST = 1 << 22  # longer arrays are computed in blocks, as `iqd exec` does
@@ -20,7 +20,7 @@ _Link = collections.namedtuple("_Link", "entry keys connections name")  # a stag
 def stage(entry, /, *, name="", from_=None, backend="auto", **keys):
     """A stage with its keys as in YAML: `iqd.stage("fir", taps=taps, decimation=4)`. Call it with arrays. Mistakes raise
     ConfigError with all of them. In a chain, `from_` says what its inputs read, and `name` what others call it."""
-    link = _Link(entry, _keys.text(keys), _connections(from_), name)
+    link = _Link(entry, _yaml_keys.text(keys), _connections(from_), name)
     return _class_of(entry)([link], backend=backend)
 
 
@@ -75,12 +75,11 @@ class Chain:
             arrays = self._in_order(arrays, named)
         first = arrays[0] if arrays else None
         if rate is None:
-            rate = first.rate or 1.0 if type(first) is _array.Array else 1.0
+            rate = getattr(first, "rate", None) or 1.0
         if frequency is None:
-            frequency = first.frequency if type(first) is _array.Array else 0.0
-        arrays = [a if isinstance(a, np.ndarray) else np.asarray(a) for a in arrays]
+            frequency = getattr(first, "frequency", None) or 0.0
         if block is None:
-            block = USUAL_BLOCK if arrays and arrays[0].size > WHOLE_MOST and _length(arrays[0]) > WHOLE_MOST else 0
+            block = USUAL_BLOCK if _is_long(first) else 0
         made = self._native.run(arrays, rate, frequency, block)
         if type(made) is list:
             made = _array.joined(made)
@@ -170,7 +169,7 @@ def _class_of(entry):
     """A class for each kind of stage, whose documentation help() shows."""
     if entry not in _described():
         return Stage  # which says that there is none
-    return type(entry, (Stage,), {"__doc__": _keys.documentation(*_described()[entry]), "__module__": "iqd"})
+    return type(entry, (Stage,), {"__doc__": _yaml_keys.documentation(*_described()[entry]), "__module__": "iqd"})
 
 
 @functools.lru_cache(maxsize=None)
@@ -198,7 +197,7 @@ def _link_of(written, path):
     keys = dict(keys or {})
     keys.pop("backend", None)
     name, connections = keys.pop("name", ""), keys.pop("from", None)
-    return _Link(entry, _keys.text(keys), _connections(connections), name)
+    return _Link(entry, _yaml_keys.text(keys), _connections(connections), name)
 
 
 def _numbered(links):
@@ -214,9 +213,9 @@ def _numbered(links):
     return named
 
 
-def _length(array):
-    """The samples of [n] or [channel][n]; items have few of them."""
-    return max(array.shape[:2])
+def _is_long(array):
+    """Whether [n] or [channel][n] has more samples than are computed at once. What is on a device is computed in one."""
+    return isinstance(array, np.ndarray) and array.size > WHOLE_MOST and max(array.shape[:2]) > WHOLE_MOST
 
 
 def _pieces(source, block, rate, frequency):

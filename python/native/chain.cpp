@@ -24,28 +24,24 @@ const StageEntry& entry_named(const std::string& name) {
 }
 
 /// Whether an array's values decide which type it becomes: whole numbers that no input takes as they are.
-bool depend_on_values(const std::vector<py::array>& arrays, const std::vector<InputSpec>& specs) {
+bool depend_on_values(const std::vector<InputArray>& arrays, const std::vector<InputSpec>& specs) {
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    const std::string dtype = dtype_of(arrays[i]);
-    if (dtype[1] != 'i' && dtype[1] != 'u' && dtype[1] != 'b') continue;
-    const auto is_own = [&](Element e) { return traits(e).dtype == dtype; };
+    if (!arrays[i].is_whole_numbers()) continue;
+    const auto is_own = [&](Element e) { return traits(e).dtype == arrays[i].dtype; };
     if (std::ranges::none_of(specs[i].elements, is_own)) return true;
   }
   return false;
 }
 
-}  // namespace
-
-void compute(Program& program, ArrayRun& run, SampleIndex first, std::int64_t samples,
-             std::span<const ArrayMemory> memory) {
-  std::unique_ptr<CallLane> lane = program.take_lane();
-  SampleBlock block;
-  block.first = first;
-  block.length = samples;
-  run.set_block(block, memory, lane->lane);
-  run.run_block();
-  program.give(std::move(lane));
+/// The device that arrays lie on: -1, if it is not known which; nothing: they are the host's.
+std::optional<int> device_of(const std::vector<InputArray>& arrays) {
+  std::optional<int> device;
+  for (const InputArray& array : arrays)
+    if (array.on_device) device = std::max(device.value_or(-1), array.device);
+  return device;
 }
+
+}  // namespace
 
 Chain::Chain(std::vector<StageText> stages, std::vector<std::string> ports, std::string backend)
     : spec_(std::make_shared<ChainSpec>()) {
@@ -76,11 +72,12 @@ std::vector<std::string> Chain::names() const {
   return names;
 }
 
-std::string Chain::key_of(const std::vector<py::array>& arrays, const CallOptions& options) {
+std::string Chain::key_of(const std::vector<InputArray>& arrays, const CallOptions& options) {
   std::string key = fmt::format("{} {} {}", options.rate, options.frequency, options.block);
-  for (const py::array& array : arrays) {
-    key += fmt::format(" {}{}", array.dtype().kind(), static_cast<int>(array.itemsize()));
-    for (py::ssize_t d = 0; d < array.ndim(); ++d) key += fmt::format(",{}", static_cast<std::int64_t>(array.shape(d)));
+  for (const InputArray& array : arrays) {
+    key += array.on_device ? " ~" : " ";
+    key += array.dtype;
+    for (const std::int64_t extent : array.shape) fmt::format_to(std::back_inserter(key), ",{}", extent);
   }
   return key;
 }
@@ -96,24 +93,25 @@ std::vector<InputSpec> Chain::specs_for(std::size_t arrays) const {
 }
 
 Prepared Chain::plan(const std::vector<GivenArray>& given, std::vector<StageInput> inputs,
-                     const std::vector<InputSpec>& specs, const CallOptions& options) {
+                     const std::vector<InputSpec>& specs, std::optional<int> device, const CallOptions& options) {
   Prepared made;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     PortShape& shape = inputs[i].shape;
     shape.frequency_hz = options.frequency;
     made.elements.push_back(shape.element);
-    made.rows.push_back(shape.rows.empty() ? 0 : 1);
+    made.rows.push_back(shape.rows.size() == 1 ? 1 : 0);
+    made.row_bytes.push_back(inputs[i].row_bytes());
   }
   made.dimensions = given.front().shape.size();
   made.one_item = iqd::is_one_item(given.front(), specs.front());
   Problems problems;
-  made.program = std::make_shared<Program>(spec_, std::move(inputs), options.block, problems);
+  made.program = std::make_shared<Program>(spec_, std::move(inputs), options.block, device, problems);
   raise_if_any(problems, names());
   made.formats = std::make_shared<ResultFormats>(made.program->plan().plan());
   return made;
 }
 
-Prepared Chain::find(const std::vector<py::array>& arrays, const CallOptions& options) {
+Prepared Chain::find(const std::vector<InputArray>& arrays, const CallOptions& options) {
   std::string key = key_of(arrays, options);
   const std::vector<InputSpec> all = specs_for(arrays.size());
   const bool by_value = depend_on_values(arrays, all);
@@ -121,7 +119,7 @@ Prepared Chain::find(const std::vector<py::array>& arrays, const CallOptions& op
   auto at = by_value ? kept_.end() : kept();
   if (at == kept_.end()) {
     std::vector<GivenArray> given_arrays;
-    for (const py::array& array : arrays) given_arrays.push_back(given(array));
+    for (const InputArray& array : arrays) given_arrays.push_back(given(array));
     const std::vector<InputSpec> specs = agreed(given_arrays, all);
     std::vector<StageInput> inputs;
     for (std::size_t i = 0; i < arrays.size(); ++i) {
@@ -130,7 +128,7 @@ Prepared Chain::find(const std::vector<py::array>& arrays, const CallOptions& op
     }
     at = by_value ? kept() : at;
     if (at == kept_.end()) {
-      kept_.emplace_front(key, plan(given_arrays, std::move(inputs), specs, options));
+      kept_.emplace_front(key, plan(given_arrays, std::move(inputs), specs, device_of(arrays), options));
       if (kept_.size() > kMostKept) kept_.pop_back();
       return kept_.front().second;
     }
@@ -139,9 +137,9 @@ Prepared Chain::find(const std::vector<py::array>& arrays, const CallOptions& op
   return kept_.front().second;
 }
 
-Prepared Chain::prepare(std::vector<py::array>& arrays, const CallOptions& options) {
+Prepared Chain::prepare(std::vector<InputArray>& arrays, const CallOptions& options) {
   for (std::size_t i = 0; i < arrays.size(); ++i)
-    if (dtype_of(arrays[i]).empty()) arrays[i] = plain(arrays[i], name_of_input(i));
+    if (arrays[i].dtype.empty()) arrays[i] = plain(arrays[i], name_of_input(i));
   Prepared prepared = find(arrays, options);
   for (std::size_t i = 0; i < arrays.size(); ++i)
     if (!is_readable(arrays[i], prepared.elements[i], prepared.rows[i]))
@@ -149,45 +147,46 @@ Prepared Chain::prepare(std::vector<py::array>& arrays, const CallOptions& optio
   return prepared;
 }
 
-Prepared Chain::prepare_stream(const py::array& samples, const CallOptions& options) {
+Prepared Chain::prepare_stream(const InputArray& samples, const CallOptions& options) {
   const std::vector<InputSpec> specs = specs_for(1);
   GivenArray array = given(samples);
   StageInput input = layout_of(array, specs.front(), options.rate);
   if (input.shape.axis != Axis::stream)
     raise_config({fmt::format("{} takes {}, which is no stream of samples", name_of_input(0), specs.front().dims)});
   input.length = input.shape.most = options.block;
-  return plan({array}, {input}, specs, options);
+  return plan({array}, {input}, specs, {}, options);
 }
 
-py::object Chain::run(const std::vector<py::array>& given_arrays, const CallOptions& options) {
-  std::vector<py::array> arrays = given_arrays;
+py::object Chain::run(std::vector<InputArray> arrays, const CallOptions& options) {
   const Prepared prepared = prepare(arrays, options);
   const ArrayPlan& plan = prepared.program->plan();
-  std::vector<ArrayMemory> memory;
+  std::vector<CallInput> inputs;
   for (std::size_t i = 0; i < arrays.size(); ++i)
-    memory.push_back(memory_of(arrays[i], prepared.rows[i], plan.whole(i)));
+    inputs.push_back({memory_of(arrays[i], prepared.rows[i], prepared.row_bytes[i], plan.whole(i)), arrays[i].on_device,
+                      arrays[i].stream});
   if (plan.length() == 0) return prepared.formats->none(plan.plan());
-  if (plan.length() > plan.plan().block) return run_in_blocks(prepared, memory);
-  std::unique_ptr<ArrayRun> run;
+  if (plan.length() > plan.plan().block) return run_in_blocks(prepared, inputs);
+  std::shared_ptr<ResultMemory> memory;
   {
     const py::gil_scoped_release release;
-    run = prepared.program->take_run();
-    compute(*prepared.program, *run, 0, plan.length(), memory);
+    memory = std::make_shared<ResultMemory>(prepared.program);
+    memory->compute(0, plan.length(), inputs);
   }
-  return prepared.formats->arrays(std::make_shared<ResultMemory>(prepared.program, std::move(run)), prepared.one_item);
+  return prepared.formats->arrays(std::move(memory), prepared.one_item);
 }
 
-py::object Chain::run_in_blocks(const Prepared& prepared, std::span<const ArrayMemory> memory) {
+py::object Chain::run_in_blocks(const Prepared& prepared, std::span<const CallInput> inputs) {
   const ArrayPlan& plan = prepared.program->plan();
-  ArrayRun run(plan);
+  if (plan.options().results_stay) raise_config({"arrays on a device are computed in one block; set block=0"});
+  ResultMemory memory(prepared.program);
   py::list blocks;
   for (SampleIndex first = 0; first < plan.length(); first += plan.plan().block) {
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     {
       const py::gil_scoped_release release;
-      compute(*prepared.program, run, first, std::min(plan.plan().block, plan.length() - first), memory);
+      memory.compute(first, std::min(plan.plan().block, plan.length() - first), inputs);
     }
-    blocks.append(prepared.formats->copies(run));
+    blocks.append(prepared.formats->copies(memory.run()));
   }
   return blocks;
 }

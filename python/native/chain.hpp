@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
 
 #include <list>
 #include <memory>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/array_layout.hpp"
+#include "python/native/given_arrays.hpp"
 #include "python/native/program.hpp"
 #include "python/native/results.hpp"
 
@@ -35,8 +35,9 @@ struct CallOptions {
 struct Prepared {
   std::shared_ptr<Program> program;
   std::vector<Element> elements;  // that the arrays have to have
-  std::vector<std::size_t> rows;  // how many of their dimensions are rows
-  std::size_t dimensions = 0;     // of the first
+  std::vector<std::size_t> rows;  // how many of their dimensions are rows that may be apart
+  std::vector<std::int64_t> row_bytes;
+  std::size_t dimensions = 0;  // of the first
   bool one_item = false;
   std::shared_ptr<const ResultFormats> formats;
 };
@@ -49,31 +50,27 @@ class Chain {
 
   /// The results of one block, or a list with those of each. `arrays` are in the order of the first stage's inputs.
   /// Raises ConfigError with all problems, and Error if a device fails.
-  pybind11::object run(const std::vector<pybind11::array>& arrays, const CallOptions& options);
+  pybind11::object run(std::vector<InputArray> arrays, const CallOptions& options);
   /// The program for these arrays, which are converted if it needs that.
-  Prepared prepare(std::vector<pybind11::array>& arrays, const CallOptions& options);
+  Prepared prepare(std::vector<InputArray>& arrays, const CallOptions& options);
   /// A program for blocks of `options.block` of a stream of arrays like this one.
-  Prepared prepare_stream(const pybind11::array& samples, const CallOptions& options);
+  Prepared prepare_stream(const InputArray& samples, const CallOptions& options);
 
   const StageEntry& first() const noexcept { return spec_->first; }
 
  private:
   /// The dtypes, shapes and options of a call.
-  static std::string key_of(const std::vector<pybind11::array>& arrays, const CallOptions& options);
+  static std::string key_of(const std::vector<InputArray>& arrays, const CallOptions& options);
   std::vector<std::string> names() const;
   std::string_view name_of_input(std::size_t i) const noexcept { return spec_->first.inputs[i].name; }
   std::vector<InputSpec> specs_for(std::size_t arrays) const;
-  Prepared find(const std::vector<pybind11::array>& arrays, const CallOptions& options);
+  Prepared find(const std::vector<InputArray>& arrays, const CallOptions& options);
   Prepared plan(const std::vector<GivenArray>& given, std::vector<StageInput> inputs,
-                const std::vector<InputSpec>& specs, const CallOptions& options);
-  static pybind11::object run_in_blocks(const Prepared& prepared, std::span<const ArrayMemory> memory);
+                const std::vector<InputSpec>& specs, std::optional<int> device, const CallOptions& options);
+  static pybind11::object run_in_blocks(const Prepared& prepared, std::span<const CallInput> inputs);
 
   std::shared_ptr<ChainSpec> spec_;
   std::list<std::pair<std::string, Prepared>> kept_;  // the last used first; the GIL protects it
 };
-
-/// Runs a block of a program. Without the GIL.
-void compute(Program& program, ArrayRun& run, SampleIndex first, std::int64_t samples,
-             std::span<const ArrayMemory> memory);
 
 }  // namespace iqd::python

@@ -4,12 +4,15 @@
 
 #include <fmt/format.h>
 
+#include "python/native/device_memory.hpp"
+#include "python/native/errors.hpp"
+
 namespace iqd::python {
 namespace py = pybind11;
 
 namespace {
 
-constexpr const char* kKnown[] = {"<c8", "<c16", "<f8", "<f4", "<f2", "<i8", "<i4", "<i2", "<i1", "<u1", "|b1"};
+constexpr std::string_view kKnown[] = {"c8", "c16", "f8", "f4", "f2", "i8", "i4", "i2", "i1", "u1", "b1"};
 
 /// Never released: the interpreter may end before this library does.
 py::module_ conversion() {
@@ -17,57 +20,82 @@ py::module_ conversion() {
   return py::reinterpret_borrow<py::module_>(module);
 }
 
-}  // namespace
-
-std::string dtype_of(const py::array& array) {
-  const py::dtype dtype = array.dtype();
-  const std::string text =
-      dtype.kind() == 'b' ? "|b1" : fmt::format("<{}{}", dtype.kind(), static_cast<int>(dtype.itemsize()));
-  for (const char* known : kKnown)
-    if (text == known) return text;
+/// The name of the type in this byte order; empty if no stage takes it.
+std::string dtype_named(char order, std::string_view type) {
+  for (const std::string_view known : kKnown)
+    if (type == known) return fmt::format("{}{}", type == "b1" ? '|' : order, type);
   return {};
 }
 
-GivenArray given(const py::array& array) {
+std::string native_dtype(const py::dtype& dtype) {
+  char type[8];
+  const auto end = fmt::format_to_n(type, sizeof type, "{}{}", dtype.kind(), static_cast<int>(dtype.itemsize())).out;
+  return dtype_named(dtype.byteorder() == '>' ? '>' : '<', {type, end});
+}
+
+}  // namespace
+
+std::int64_t InputArray::item_bytes() const noexcept {
+  std::int64_t bytes = 0;
+  for (std::size_t i = 2; i < dtype.size(); ++i) bytes = bytes * 10 + (dtype[i] - '0');
+  return bytes;
+}
+
+InputArray numpy_input(const py::array& array) {
+  InputArray in;
+  in.owner = array;
+  in.dtype = native_dtype(array.dtype());
+  in.shape.assign(array.shape(), array.shape() + array.ndim());
+  in.strides.assign(array.strides(), array.strides() + array.ndim());
+  in.data = static_cast<const std::byte*>(array.data());
+  in.aligned = (array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_) != 0;
+  return in;
+}
+
+InputArray any_input(const py::object& object) {
+  if (py::isinstance<py::array>(object)) return numpy_input(py::reinterpret_borrow<py::array>(object));
+  if (InputArray in; read_dlpack(object, in) || read_cuda_interface(object, in)) {
+    in.dtype = dtype_named(in.dtype[0] == '>' ? '>' : '<', std::string_view(in.dtype).substr(1));
+    return in;
+  }
+  return numpy_input(py::array::ensure(object));
+}
+
+GivenArray given(const InputArray& array) {
   GivenArray given;
-  given.dtype = dtype_of(array);
-  given.shape.assign(array.shape(), array.shape() + array.ndim());
+  given.dtype = array.dtype.starts_with('>') ? "<" + array.dtype.substr(1) : array.dtype;
+  given.shape = array.shape;
   given.fits = [array](Element e) {
-    return conversion().attr("fits")(array, std::string(traits(e).dtype)).cast<bool>();
+    return !array.on_device && conversion().attr("fits")(array.owner, std::string(traits(e).dtype)).cast<bool>();
   };
   return given;
 }
 
-bool is_readable(const py::array& array, Element element, std::size_t rows) {
-  const py::dtype dtype = array.dtype();
-  const std::string_view wanted = traits(element).dtype;
-  if (dtype.kind() != wanted[1] || dtype_of(array) != wanted) return false;
-  if (dtype.byteorder() == '>' || !(array.flags() & py::detail::npy_api::NPY_ARRAY_ALIGNED_)) return false;
-  if (array.flags() & py::array::c_style) return true;
+bool is_readable(const InputArray& array, Element element, std::size_t rows) {
+  if (array.dtype != traits(element).dtype || !array.aligned) return false;
   // Rows may be apart, but not their items.
-  py::ssize_t expected = array.itemsize();
-  for (py::ssize_t d = array.ndim() - 1; d >= static_cast<py::ssize_t>(rows); --d) {
-    if (array.shape(d) > 1 && array.strides(d) != expected) return false;
-    expected *= array.shape(d);
+  std::int64_t expected = array.item_bytes();
+  for (std::size_t d = array.shape.size(); d-- > rows;) {
+    if (array.shape[d] > 1 && array.strides[d] != expected) return false;
+    expected *= array.shape[d];
   }
-  return rows == 0 || array.strides(0) >= expected;
+  return rows == 0 || array.shape[0] < 2 || array.strides[0] >= expected;
 }
 
-py::array converted(const py::array& array, Element element, std::string_view name) {
-  return conversion().attr("convert")(array, std::string(traits(element).dtype), std::string(name));
+InputArray converted(const InputArray& array, Element element, std::string_view name) {
+  if (array.on_device)
+    raise_config({fmt::format("{}: an array on a device has to be {}, with its items next to each other; it is {}",
+                              name, traits(element).dtype, array.dtype)});
+  return numpy_input(conversion().attr("convert")(array.owner, std::string(traits(element).dtype), std::string(name)));
 }
 
-py::array plain(const py::array& array, std::string_view name) {
-  return conversion().attr("plain")(array, std::string(name));
+InputArray plain(const InputArray& array, std::string_view name) {
+  if (array.on_device) raise_config({fmt::format("{}: stages do not take arrays of this type", name)});
+  return numpy_input(conversion().attr("plain")(array.owner, std::string(name)));
 }
 
-ArrayMemory memory_of(const py::array& array, std::size_t rows, Positions there) {
-  std::int64_t pitch = array.nbytes();
-  if (rows > 0 && array.shape(0) > 1)
-    pitch = array.strides(0);
-  else if (rows > 0 && array.shape(0) > 0)
-    pitch /= array.shape(0);
-  return {static_cast<const std::byte*>(array.data()), pitch, there};
+ArrayMemory memory_of(const InputArray& array, std::size_t rows, std::int64_t row_bytes, Positions there) {
+  return {array.data, rows > 0 && array.shape[0] > 1 ? array.strides[0] : row_bytes, there};
 }
 
 }  // namespace iqd::python

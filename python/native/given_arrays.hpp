@@ -12,23 +12,43 @@
 
 namespace iqd::python {
 
-/// The dtype as a stage's input names it, `<c8`; empty if no stage takes it.
-std::string dtype_of(const pybind11::array& array);
+/// An array that a call gets: NumPy's, or in the memory of a CUDA device.
+struct InputArray {
+  pybind11::object owner;  // keeps the memory
+  std::string dtype;       // `<c8`; `>c8`: the other byte order; empty: a type that no stage takes
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> strides;  // bytes
+  const std::byte* data = nullptr;
+  bool on_device = false;     // CUDA's
+  int device = -1;            // its number; -1: not known
+  std::uintptr_t stream = 0;  // of the producer, to wait for; 0: there is none
+  bool aligned = true;
+
+  std::int64_t item_bytes() const noexcept;
+  bool is_whole_numbers() const noexcept {
+    return dtype.size() > 1 && (dtype[1] == 'i' || dtype[1] == 'u' || dtype[1] == 'b');
+  }
+};
+
+/// A NumPy array.
+InputArray numpy_input(const pybind11::array& array);
+/// Anything with `__dlpack__` or `__cuda_array_interface__` that lies on a device; all else goes through NumPy.
+InputArray any_input(const pybind11::object& object);
 
 /// The array as a stage sees it. Its values are looked at only if they are whole numbers that have to fit.
-GivenArray given(const pybind11::array& array);
+GivenArray given(const InputArray& array);
 
-/// An array of this element type in native order, with the rows' items next to each other: the same if it is one, else
-/// a converted copy, with a ConversionWarning. `name`: of the input.
-pybind11::array converted(const pybind11::array& array, Element element, std::string_view name);
+/// Whether a stage can read the array where it is. `rows`: how many of its dimensions are rows, 0 or 1.
+bool is_readable(const InputArray& array, Element element, std::size_t rows);
+
+/// A converted copy, with a ConversionWarning. `name`: of the input. Raises ConfigError if its values do not fit, or if
+/// it lies on a device.
+InputArray converted(const InputArray& array, Element element, std::string_view name);
 
 /// An array of a dtype that stages know. Raises ConfigError if there is none for its values.
-pybind11::array plain(const pybind11::array& array, std::string_view name);
+InputArray plain(const InputArray& array, std::string_view name);
 
-/// Whether a stage can read the array where it is.
-bool is_readable(const pybind11::array& array, Element element, std::size_t rows);
-
-/// Where the array's rows lie. `rows`: how many of its dimensions are rows, 0 or 1.
-ArrayMemory memory_of(const pybind11::array& array, std::size_t rows, Positions there);
+/// Where the array's rows of `row_bytes` lie.
+ArrayMemory memory_of(const InputArray& array, std::size_t rows, std::int64_t row_bytes, Positions there);
 
 }  // namespace iqd::python

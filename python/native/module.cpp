@@ -11,6 +11,7 @@
 #include "config/describe.hpp"
 #include "config/document.hpp"
 #include "python/native/chain.hpp"
+#include "python/native/device_memory.hpp"
 #include "python/native/errors.hpp"
 #include "python/native/stream.hpp"
 
@@ -46,12 +47,21 @@ py::object read_yaml(const std::string& path) {
   return object_of(document.root);
 }
 
+py::object parse_yaml(const std::string& text) {
+  Problems problems;
+  const Document document = parse_document(text, "text", problems);
+  raise_if_any(problems);
+  return object_of(document.root);
+}
+
+/// Of each input: name, elements, dimensions, whether it may be left out, and the extents of an example's items.
 py::list inputs_of(const StageEntry& stage) {
   py::list inputs;
   for (const InputSpec& in : stage.inputs) {
-    py::list elements;
+    py::list elements, example;
     for (const Element e : in.elements) elements.append(std::string(name_of(e)));
-    inputs.append(py::make_tuple(std::string(in.name), elements, std::string(in.dims), in.optional));
+    for (const Dim& d : in.example) example.append(d.extent);
+    inputs.append(py::make_tuple(std::string(in.name), elements, std::string(in.dims), in.optional, example));
   }
   return inputs;
 }
@@ -88,6 +98,13 @@ py::list described_inputs(const Chain& chain) {
   return inputs_of(chain.first());
 }
 
+py::object run(Chain& chain, const py::tuple& given, double rate, double frequency, std::int64_t block) {
+  std::vector<InputArray> arrays;
+  arrays.reserve(given.size());
+  for (const py::handle array : given) arrays.push_back(any_input(py::reinterpret_borrow<py::object>(array)));
+  return chain.run(std::move(arrays), {rate, frequency, block});
+}
+
 void translate(std::exception_ptr p) {
   try {
     if (p) std::rethrow_exception(p);
@@ -106,16 +123,22 @@ PYBIND11_MODULE(_iqd, module) {
   module.attr("version") = IQD_VERSION;
   module.def("stages", &stages);
   module.def("read_yaml", &read_yaml);
+  module.def("parse_yaml", &parse_yaml);
   module.def("chain", &make_chain);
   py::class_<Chain, std::shared_ptr<Chain>>(module, "Chain")
       .def_property_readonly("inputs", &described_inputs)
-      .def("run",
-           [](Chain& chain, const std::vector<py::array>& arrays, double rate, double frequency, std::int64_t block) {
-             return chain.run(arrays, {rate, frequency, block});
-           })
+      .def("run", &run)
       .def("stream", [](std::shared_ptr<Chain> chain, double rate, double frequency, std::int64_t block) {
         return std::make_unique<Stream>(std::move(chain), CallOptions{rate, frequency, block});
       });
+  py::class_<DeviceMemory>(module, "DeviceMemory")
+      .def_property_readonly("address", [](const DeviceMemory& m) { return reinterpret_cast<std::uintptr_t>(m.data); })
+      .def_readonly("dtype", &DeviceMemory::dtype)
+      .def_readonly("shape", &DeviceMemory::shape)
+      .def_readonly("strides", &DeviceMemory::strides)
+      .def_readonly("device", &DeviceMemory::device)
+      .def("dlpack", &dlpack_of)
+      .def("on_host", &copied_to_host);
   py::class_<Stream>(module, "Stream").def("push", &Stream::push).def("finish", &Stream::finish);
 }
 

@@ -4,6 +4,8 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,17 +49,19 @@ template <class T> class Pool {
 
 /// What a call needs while it computes.
 struct CallLane {
-  explicit CallLane(const ArrayPlan& plan) : lane(plan), staged(plan.inputs()) {}
+  explicit CallLane(const ArrayPlan& plan) : lane(plan), staged(plan.inputs()), memory(plan.inputs()) {}
   ArrayLane lane;
   std::vector<Buffer> staged;  // of a device: inputs where it can read them
+  std::vector<ArrayMemory> memory;
 };
 
 /// A chain that is planned for arrays of one layout, with memory for its runs. Any number of threads.
 class Program {
  public:
-  /// Problems go to `problems`, and then it may not be used. Throws SetupError.
+  /// `device`: the inputs lie on this CUDA device, and the results stay there; nothing: they are the host's. Problems go
+  /// to `problems`, and then it may not be used. Throws SetupError.
   Program(std::shared_ptr<const ChainSpec> chain, std::vector<StageInput> inputs, std::int64_t block,
-          Problems& problems);
+          std::optional<int> device, Problems& problems);
 
   const ArrayPlan& plan() const noexcept { return plan_; }
   std::unique_ptr<ArrayRun> take_run() {
@@ -76,19 +80,34 @@ class Program {
   Pool<CallLane> lanes_;
 };
 
+/// An input of a call.
+struct CallInput {
+  ArrayMemory memory;
+  bool on_device = false;
+  std::uintptr_t stream = 0;  // of the device, which has to be waited for
+};
+
 /// Holds the memory of results while an array refers to it.
 class ResultMemory {
  public:
-  ResultMemory(std::shared_ptr<Program> program, std::unique_ptr<ArrayRun> run)
-      : program_(std::move(program)), run_(std::move(run)) {}
-  ~ResultMemory() { program_->give(std::move(run_)); }
+  explicit ResultMemory(std::shared_ptr<Program> program)
+      : program_(std::move(program)), run_(program_->take_run()), lane_(program_->take_lane()) {}
+  ~ResultMemory() {
+    program_->give(std::move(run_));
+    if (lane_) program_->give(std::move(lane_));
+  }
   ResultMemory(const ResultMemory&) = delete;
   ResultMemory& operator=(const ResultMemory&) = delete;
+
+  /// Computes a block. Throws SetupError if a device fails.
+  void compute(SampleIndex first, std::int64_t samples, std::span<const CallInput> inputs);
+  const Program& program() const noexcept { return *program_; }
   const ArrayRun& run() const noexcept { return *run_; }
 
  private:
   std::shared_ptr<Program> program_;
   std::unique_ptr<ArrayRun> run_;
+  std::unique_ptr<CallLane> lane_;  // after the run only if results lie in it
 };
 
 }  // namespace iqd::python

@@ -8,6 +8,7 @@
 
 #include "base/item_start.hpp"
 #include "pipeline/engine/result_message.hpp"
+#include "python/native/device_memory.hpp"
 
 namespace iqd::python {
 namespace py = pybind11;
@@ -94,12 +95,13 @@ ResultFormats::ResultFormats(const Plan& plan) : wrap_(py::module_::import("iqd.
 
 py::tuple ResultFormats::arrays(std::shared_ptr<ResultMemory> memory, bool one_item) const {
   const ArrayRun& run = memory->run();
-  const py::capsule owner(new std::shared_ptr<ResultMemory>(std::move(memory)),
-                          [](void* p) { delete static_cast<std::shared_ptr<ResultMemory>*>(p); });
+  const std::shared_ptr<ResultMemory>& shared = *new std::shared_ptr<ResultMemory>(std::move(memory));
+  const py::capsule owner(&shared, [](void* p) { delete static_cast<std::shared_ptr<ResultMemory>*>(p); });
   py::tuple results(formats_.size());
   for (OutputIndex o = 0; o < formats_.size(); ++o) {
     const Axis axis = run.plan().plan().ports[run.plan().plan().outputs[o].port].shape.axis;
-    results[o] = wrapped(o, run, owner, axis == Axis::block || (one_item && axis == Axis::counted));
+    const bool bare = axis == Axis::block || (one_item && axis == Axis::counted);
+    results[o] = run.plan().plan().outputs[o].stays ? on_device(o, shared, bare) : wrapped(o, run, owner, bare);
   }
   return results;
 }
@@ -127,6 +129,31 @@ py::object ResultFormats::wrapped(OutputIndex output, const ArrayRun& run, const
   const std::vector<py::ssize_t> extents = extents_of(shape, result.extent, bare && result.extent == 1);
   const py::dtype dtype = dtype_for(shape.element);
   py::array array(dtype, extents, strides_of(shape, extents, result.pitch, dtype.itemsize()), result.data, owner);
+  return finished(output, run, array);
+}
+
+/// The result where the device left it.
+py::object ResultFormats::on_device(OutputIndex output, std::shared_ptr<ResultMemory> memory, bool bare) const {
+  const ArrayRun& run = memory->run();
+  const BlockWork::Output result = run.work().output(output);
+  const PortShape& shape = run.plan().plan().ports[run.plan().plan().outputs[output].port].shape;
+  const std::vector<py::ssize_t> extents = extents_of(shape, result.extent, bare && result.extent == 1);
+  const auto bytes = static_cast<py::ssize_t>(shape.element == Element::sc16 ? 2 : size_of(shape.element));
+  const std::vector<py::ssize_t> strides = strides_of(shape, extents, result.pitch, bytes);
+  const std::string name = run.plan().backend().name();  // cuda:0
+  DeviceMemory made{result.data,
+                    std::string(traits(shape.element).dtype),
+                    {extents.begin(), extents.end()},
+                    {strides.begin(), strides.end()},
+                    std::stoi(name.substr(name.find(':') + 1)),
+                    memory,
+                    &run.plan().backend()};
+  return finished(output, run, py::module_::import("iqd._device").attr("DeviceArray")(std::move(made)));
+}
+
+py::object ResultFormats::finished(OutputIndex output, const ArrayRun& run, const py::object& array) const {
+  const BlockWork::Output result = run.work().output(output);
+  const Plan& plan = run.plan().plan();
   const bool has_facts = !plan.outputs[output].facts.empty();
   return wrap_(array, formats_[output], result.first,
                has_facts ? py::object(facts_of(plan, output, run.work(), result.extent)) : py::object(py::none()));

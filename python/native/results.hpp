@@ -26,6 +26,8 @@ class ResultFormats {
 
  private:
   pybind11::object wrapped(OutputIndex output, const ArrayRun& run, const pybind11::object& owner, bool bare) const;
+  pybind11::object on_device(OutputIndex output, std::shared_ptr<ResultMemory> memory, bool bare) const;
+  pybind11::object finished(OutputIndex output, const ArrayRun& run, const pybind11::object& array) const;
 
   pybind11::object wrap_;  // iqd._array.wrapped
   std::vector<pybind11::object> formats_;

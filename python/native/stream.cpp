@@ -11,11 +11,11 @@
 namespace iqd::python {
 namespace py = pybind11;
 
-void Stream::open(const py::array& samples) {
-  if (samples.ndim() < 1) raise_config({"blocks takes arrays [n] or [channel][n]"});
+void Stream::open(const InputArray& samples) {
+  if (samples.shape.empty()) raise_config({"blocks takes arrays [n] or [channel][n]"});
   prepared_ = chain_->prepare_stream(samples, options_);
-  rows_ = prepared_.rows.front() > 0 ? static_cast<std::size_t>(samples.shape(0)) : 1;
-  run_ = std::make_unique<ArrayRun>(prepared_.program->plan());
+  rows_ = prepared_.rows.front() > 0 ? static_cast<std::size_t>(samples.shape[0]) : 1;
+  run_ = std::make_unique<ResultMemory>(prepared_.program);
 }
 
 /// Drops what no later block reads, and grows if the rest and the new positions need it.
@@ -40,14 +40,14 @@ void Stream::make_room(std::int64_t positions) {
   there_.first = keep;
 }
 
-void Stream::append(const py::array& samples) {
+void Stream::append(const InputArray& samples) {
   const std::size_t rows = prepared_.rows.front();
-  const auto given_rows = rows > 0 ? static_cast<std::size_t>(samples.shape(0)) : 1;
-  if (static_cast<std::size_t>(samples.ndim()) != prepared_.dimensions || given_rows != rows_)
+  const auto given_rows = rows > 0 ? static_cast<std::size_t>(samples.shape[0]) : 1;
+  if (samples.shape.size() != prepared_.dimensions || given_rows != rows_)
     raise_config({"all arrays of a stream need the same channels and dimensions"});
-  const auto positions = static_cast<std::int64_t>(samples.shape(static_cast<py::ssize_t>(rows)));
+  const std::int64_t positions = samples.shape[rows];
   make_room(positions);
-  const ArrayMemory from = memory_of(samples, rows, {});
+  const ArrayMemory from = memory_of(samples, rows, prepared_.program->plan().item_bytes(0) * positions, {});
   const auto item = static_cast<std::size_t>(prepared_.program->plan().item_bytes(0));
   for (std::size_t r = 0; r < rows_; ++r)
     std::memcpy(
@@ -58,21 +58,22 @@ void Stream::append(const py::array& samples) {
 
 py::tuple Stream::run_block(std::int64_t samples) {
   const ArrayPlan& plan = prepared_.program->plan();
-  const ArrayMemory memory{memory_.data(), capacity_ * plan.item_bytes(0), there_};
+  const CallInput input{{memory_.data(), capacity_ * plan.item_bytes(0), there_}};
   {
     const py::gil_scoped_release release;
-    compute(*prepared_.program, *run_, next_, samples, {&memory, 1});
+    run_->compute(next_, samples, {&input, 1});
   }
   next_ += samples;
-  return prepared_.formats->copies(*run_);
+  return prepared_.formats->copies(run_->run());
 }
 
-py::list Stream::push(const py::array& given) {
+py::list Stream::push(const py::array& array) {
   py::list results;
+  const InputArray given = numpy_input(array);
   if (!run_) open(given);
-  const py::array samples = is_readable(given, prepared_.elements.front(), prepared_.rows.front())
-                                ? given
-                                : converted(given, prepared_.elements.front(), chain_->first().inputs.front().name);
+  const InputArray samples = is_readable(given, prepared_.elements.front(), prepared_.rows.front())
+                                 ? given
+                                 : converted(given, prepared_.elements.front(), chain_->first().inputs.front().name);
   append(samples);
   const Plan& plan = prepared_.program->plan().plan();
   while (next_ + plan.block + plan.reach().future <= there_.end) {

@@ -21,15 +21,15 @@ class Stream {
   pybind11::list finish();
 
  private:
-  void open(const pybind11::array& samples);
-  void append(const pybind11::array& samples);
+  void open(const InputArray& samples);
+  void append(const InputArray& samples);
   void make_room(std::int64_t positions);
   pybind11::tuple run_block(std::int64_t samples);
 
   std::shared_ptr<Chain> chain_;
   CallOptions options_;
   Prepared prepared_;
-  std::unique_ptr<ArrayRun> run_;
+  std::unique_ptr<ResultMemory> run_;
   std::size_t rows_ = 1;
   std::vector<std::byte> memory_;  // rows of `capacity_` positions, which begin at `there_.first`
   std::int64_t capacity_ = 0;

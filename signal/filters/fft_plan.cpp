@@ -6,10 +6,13 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <map>
 #include <mutex>
-#include <optional>
+#include <string>
 
 #include "base/error.hpp"
+#include "base/files/file_cache.hpp"
 
 namespace iqd {
 namespace {
@@ -31,30 +34,59 @@ struct FftwFree {
 };
 using FftwMemory = std::unique_ptr<cf32, FftwFree>;
 
-/// FFTW prefers an algorithm that anything in this process has measured to its estimate. While this object lives, it
-/// remembers none.
-class WithoutWisdom {
+/// What FFTW found out by measuring, for each kind of plan: in this process and, for the next ones, in files. So all
+/// plans of a kind are the same algorithm on a machine, and a start measures nothing that an earlier one has measured.
+/// Holds the planner's mutex.
+class Wisdom {
  public:
-  WithoutWisdom() : wisdom_(fftwf_export_wisdom_to_string()) { fftwf_forget_wisdom(); }
-  ~WithoutWisdom() {
-    if (wisdom_) fftwf_import_wisdom_from_string(wisdom_.get());
+  /// Makes FFTW know what was found out for this kind, and nothing else.
+  void recall(const std::string& kind) {
+    fftwf_forget_wisdom();
+    known_ = texts_[kind];
+    if (known_.empty())
+      if (const auto kept = files_.find(content_key({kind, fftwf_version}))) known_.assign(kept->begin(), kept->end());
+    if (!known_.empty() && fftwf_import_wisdom_from_string(known_.c_str()) == 0) known_.clear();
   }
-  WithoutWisdom(const WithoutWisdom&) = delete;
-  WithoutWisdom& operator=(const WithoutWisdom&) = delete;
+  /// After a plan of the kind was made.
+  void remember(const std::string& kind) {
+    if (known_.empty()) {
+      const std::unique_ptr<char, Free> text(fftwf_export_wisdom_to_string());
+      if (!text) return;
+      known_ = text.get();
+      files_.keep(content_key({kind, fftwf_version}), {known_.begin(), known_.end()});
+    }
+    texts_[kind] = known_;
+  }
 
  private:
   struct Free {
     void operator()(char* text) const noexcept { std::free(text); }  // NOLINT(*-no-malloc): FFTW's
   };
-  std::unique_ptr<char, Free> wisdom_;
+  static std::filesystem::path folder() {
+    const std::filesystem::path folder = cache_folder();
+    return folder.empty() ? folder : folder / "transforms";
+  }
+
+  FileCache files_{folder()};
+  std::map<std::string, std::string> texts_;
+  std::string known_;  // of the kind that was recalled; empty: nothing
 };
+
+Wisdom& wisdom() {
+  static Wisdom one;
+  return one;
+}
 
 }  // namespace
 
 FftPlan::FftPlan(std::int64_t size, Direction direction, std::int64_t batch, Algorithm algorithm) : size_(size) {
   const std::lock_guard lock(planner());
-  std::optional<WithoutWisdom> as_theory_says;
-  if (algorithm == Algorithm::repeatable) as_theory_says.emplace();
+  // FFTW prefers an algorithm that anything has measured to its estimate.
+  const std::string kind = fmt::format("{} x {}, {}", size, batch, direction == Direction::forward);
+  if (algorithm == Algorithm::fastest)
+    wisdom().recall(kind);
+  else
+    fftwf_forget_wisdom();
   const auto bytes = static_cast<std::size_t>(size * batch) * sizeof(cf32);
   const FftwMemory in(static_cast<cf32*>(fftwf_malloc(bytes)));
   const FftwMemory out(static_cast<cf32*>(fftwf_malloc(bytes)));
@@ -66,6 +98,7 @@ FftPlan::FftPlan(std::int64_t size, Direction direction, std::int64_t batch, Alg
                                     nullptr, 1, n, sign,
                                     algorithm == Algorithm::fastest ? FFTW_MEASURE : FFTW_ESTIMATE));
   if (!plan_) throw SetupError(fmt::format("no memory for a transform of {} samples; use a smaller size", size));
+  if (algorithm == Algorithm::fastest) wisdom().remember(kind);
 }
 
 void FftPlan::run(const cf32* in, cf32* out) const noexcept {

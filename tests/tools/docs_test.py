@@ -21,6 +21,13 @@ case "$*" in
 | \\`two\\` | math | in any -> out | subtracts, \\| in0 - in1 \\| |
 END
   ;;
+  "stages --json") cat <<END
+[{"name": "single", "summary": "filters", "ports": "in -> out",
+  "keys": {"properties": {"lambda": {"type": "number", "default": 1}, "kind": {"enum": ["a", "b"]}},
+           "required": ["kind"]}},
+ {"name": "zmq", "summary": "a source", "ports": "source", "keys": {}}]
+END
+  ;;
   "stages single --markdown") echo "| keys of single |" ;;
   "stages one --markdown") echo "| keys of one |" ;;
   "stages two --markdown") echo "| keys of two |" ;;
@@ -136,6 +143,7 @@ class Docs(unittest.TestCase):
         self.keys = self.write("docs/pipeline-keys.md", "<!-- keys -->\n<!-- /keys -->\n")
         self.write("pipeline/meters/counters.def", COUNTERS)
         self.metrics = self.write("docs/metrics.md", "<!-- counters -->\n<!-- /counters -->\n| `more` |\n")
+        self.stubs = self.write("python/iqd/__init__.pyi", "# <stages>\n# </stages>\n")
         self.single = self.stage("filters/single")
         self.several = self.stage("math/several")
         self.other = self.stage("sync/other")
@@ -158,6 +166,14 @@ class Docs(unittest.TestCase):
     def docs(self, *arguments):
         return subprocess.run([ROOT / "tools" / "docs", "--root", self.root, "--iqd", self.root / "iqd", *arguments],
                               capture_output=True, text=True, check=False)
+
+    def test_the_stubs_of_stages(self):
+        self.assertEqual(self.docs().returncode, 0)
+        text = self.stubs.read_text(encoding="utf-8")
+        for part in ('entry: Literal["single"]', 'kind: Literal["a", "b"],', "lambda_: float = ...", '"""filters"""'):
+            self.assertIn(part, text)
+        self.assertNotIn("zmq", text)
+        compile(text, "stubs", "exec")
 
     def test_tables_stand_between_their_comments(self):
         self.assertEqual(self.docs().returncode, 0)

@@ -47,7 +47,7 @@ def _plain(value, where):
 def documentation(name, family, summary, inputs, outputs, sample, schema):
     """The text that help() shows: ports, and keys with their defaults and ranges."""
     lines = [f"{name} ({family}): {summary}", "", "Inputs"]
-    for port, elements, dims, optional in inputs:
+    for port, elements, dims, optional, _ in inputs:
         lines.append(f"    {port} {'/'.join(elements)} {dims}{', may be left out' if optional else ''}")
     lines += ["", "Outputs", "    " + (", ".join(outputs) or "none"), "", "Keys"]
     described = json.loads(schema)
