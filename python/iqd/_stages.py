@@ -58,14 +58,11 @@ class Chain:
     """Stages in a row, ready for arrays: see iqd.chain."""
 
     def __init__(self, links, *, backend="auto", ports=None):
-        self._links, self.backend, self.ports = _numbered(links), backend, list(ports or [])
-        self._native = _iqd.chain([(l.entry, l.keys, l.connections, l.name) for l in self._links], self.ports, backend)
+        self._links, self.backend, self.ports = links, backend, list(ports or [])
+        self.names = _names(links)
+        stages = [(l.entry, l.keys, l.connections, name) for l, name in zip(links, self.names)]
+        self._native = _iqd.chain(stages, self.ports, backend)
         self._inputs = [name for name, *_ in self._native.inputs]
-
-    @property
-    def names(self):
-        """The stages' names."""
-        return [link.name for link in self._links]
 
     def __call__(self, *arrays, rate=None, frequency=None, block=None, **named):
         """The results: an Array, or several by name. Inputs are in the stage's order, or have their names. `rate` and
@@ -200,17 +197,15 @@ def _link_of(written, path):
     return _Link(entry, _yaml_keys.text(keys), _connections(connections), name)
 
 
-def _numbered(links):
-    """Every stage has a name; a second `fir` is fir_2."""
+def _names(links):
+    """The stages' names; a second `fir` without one is fir_2."""
     used = collections.Counter()
-    named = []
+    names = []
     for link in links:
-        if not link.name:
-            used[link.entry] += 1
-            number = used[link.entry]
-            link = link._replace(name=link.entry if number == 1 else f"{link.entry}_{number}")
-        named.append(link)
-    return named
+        used[link.entry] += not link.name
+        number = used[link.entry]
+        names.append(link.name or (link.entry if number == 1 else f"{link.entry}_{number}"))
+    return names
 
 
 def _is_long(array):

@@ -10,7 +10,7 @@
 #include "python/native/errors.hpp"
 #include "python/native/given_arrays.hpp"
 
-namespace iqd::python {
+namespace iqd::native {
 namespace py = pybind11;
 
 namespace {
@@ -191,4 +191,4 @@ py::object Chain::run_in_blocks(const Prepared& prepared, std::span<const CallIn
   return blocks;
 }
 
-}  // namespace iqd::python
+}  // namespace iqd::native

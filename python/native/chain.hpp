@@ -14,7 +14,7 @@
 #include "python/native/program.hpp"
 #include "python/native/results.hpp"
 
-namespace iqd::python {
+namespace iqd::native {
 
 /// A stage as Python names it.
 struct StageText {
@@ -73,4 +73,4 @@ class Chain {
   std::list<std::pair<std::string, Prepared>> kept_;  // the last used first; the GIL protects it
 };
 
-}  // namespace iqd::python
+}  // namespace iqd::native

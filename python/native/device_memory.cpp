@@ -8,7 +8,7 @@
 
 #include <optional>
 
-namespace iqd::python {
+namespace iqd::native {
 namespace py = pybind11;
 
 namespace {
@@ -140,4 +140,4 @@ py::capsule dlpack_of(const DeviceMemory& memory) {
   });
 }
 
-}  // namespace iqd::python
+}  // namespace iqd::native

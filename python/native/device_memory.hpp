@@ -10,7 +10,7 @@
 
 #include "python/native/given_arrays.hpp"
 
-namespace iqd::python {
+namespace iqd::native {
 
 /// Reads where an object with `__dlpack__` or `__cuda_array_interface__` lies, its type and its extents; false if it has
 /// none, or lies in the host's memory.
@@ -32,4 +32,4 @@ pybind11::array copied_to_host(const DeviceMemory& memory);
 /// A capsule as `__dlpack__` returns it.
 pybind11::capsule dlpack_of(const DeviceMemory& memory);
 
-}  // namespace iqd::python
+}  // namespace iqd::native

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace iqd::python {
+namespace iqd::native {
 namespace py = pybind11;
 
 namespace {
@@ -42,4 +42,4 @@ void raise_if_any(const Problems& problems, std::span<const std::string> unplace
   raise_config(texts);
 }
 
-}  // namespace iqd::python
+}  // namespace iqd::native

@@ -8,7 +8,7 @@
 
 #include "config/fields.hpp"
 
-namespace iqd::python {
+namespace iqd::native {
 
 /// Sets iqd.ConfigError with these problems, or iqd.Error, as Python's current exception.
 void set_config_error(const std::vector<std::string>& problems);
@@ -19,4 +19,4 @@ void set_error(const std::string& what);
 /// The same if there are any. Keys of stages have no lines in Python: places in a file of `unplaced` become its name.
 void raise_if_any(const Problems& problems, std::span<const std::string> unplaced = {});
 
-}  // namespace iqd::python
+}  // namespace iqd::native

@@ -7,7 +7,7 @@
 #include "python/native/device_memory.hpp"
 #include "python/native/errors.hpp"
 
-namespace iqd::python {
+namespace iqd::native {
 namespace py = pybind11;
 
 namespace {
@@ -98,4 +98,4 @@ ArrayMemory memory_of(const InputArray& array, std::size_t rows, std::int64_t ro
   return {array.data, rows > 0 && array.shape[0] > 1 ? array.strides[0] : row_bytes, there};
 }
 
-}  // namespace iqd::python
+}  // namespace iqd::native

@@ -10,7 +10,7 @@
 #include "pipeline/array_layout.hpp"
 #include "pipeline/array_run.hpp"
 
-namespace iqd::python {
+namespace iqd::native {
 
 /// An array that a call gets: NumPy's, or in the memory of a CUDA device.
 struct InputArray {
@@ -51,4 +51,4 @@ InputArray plain(const InputArray& array, std::string_view name);
 /// Where the array's rows of `row_bytes` lie.
 ArrayMemory memory_of(const InputArray& array, std::size_t rows, std::int64_t row_bytes, Positions there);
 
-}  // namespace iqd::python
+}  // namespace iqd::native

@@ -15,7 +15,7 @@
 #include "python/native/errors.hpp"
 #include "python/native/stream.hpp"
 
-namespace iqd::python {
+namespace iqd::native {
 namespace py = pybind11;
 
 namespace {
@@ -142,4 +142,4 @@ PYBIND11_MODULE(_iqd, module) {
   py::class_<Stream>(module, "Stream").def("push", &Stream::push).def("finish", &Stream::finish);
 }
 
-}  // namespace iqd::python
+}  // namespace iqd::native

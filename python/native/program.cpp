@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-namespace iqd::python {
+namespace iqd::native {
 namespace {
 
 std::string backend_for(const ChainSpec& chain, std::optional<int> device) {
@@ -64,4 +64,4 @@ void ResultMemory::compute(SampleIndex first, std::int64_t samples, std::span<co
   if (!plan.options().results_stay) program_->give(std::move(lane_));
 }
 
-}  // namespace iqd::python
+}  // namespace iqd::native

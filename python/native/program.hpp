@@ -11,7 +11,7 @@
 
 #include "pipeline/array_run.hpp"
 
-namespace iqd::python {
+namespace iqd::native {
 
 /// Stages in a row, with their keys.
 struct ChainSpec {
@@ -110,4 +110,4 @@ class ResultMemory {
   std::unique_ptr<CallLane> lane_;  // after the run only if results lie in it
 };
 
-}  // namespace iqd::python
+}  // namespace iqd::native

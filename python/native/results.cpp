@@ -10,7 +10,7 @@
 #include "pipeline/engine/result_message.hpp"
 #include "python/native/device_memory.hpp"
 
-namespace iqd::python {
+namespace iqd::native {
 namespace py = pybind11;
 
 namespace {
@@ -159,4 +159,4 @@ py::object ResultFormats::finished(OutputIndex output, const ArrayRun& run, cons
                has_facts ? py::object(facts_of(plan, output, run.work(), result.extent)) : py::object(py::none()));
 }
 
-}  // namespace iqd::python
+}  // namespace iqd::native

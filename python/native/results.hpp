@@ -9,7 +9,7 @@
 
 #include "python/native/program.hpp"
 
-namespace iqd::python {
+namespace iqd::native {
 
 /// What a plan's outputs are, as Python objects: one `_array.Format` each.
 class ResultFormats {
@@ -33,4 +33,4 @@ class ResultFormats {
   std::vector<pybind11::object> formats_;
 };
 
-}  // namespace iqd::python
+}  // namespace iqd::native

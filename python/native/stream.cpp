@@ -8,7 +8,7 @@
 #include "python/native/errors.hpp"
 #include "python/native/given_arrays.hpp"
 
-namespace iqd::python {
+namespace iqd::native {
 namespace py = pybind11;
 
 void Stream::open(const InputArray& samples) {
@@ -90,4 +90,4 @@ py::list Stream::finish() {
   return results;
 }
 
-}  // namespace iqd::python
+}  // namespace iqd::native

@@ -7,7 +7,7 @@
 
 #include "python/native/chain.hpp"
 
-namespace iqd::python {
+namespace iqd::native {
 
 /// A stream that arrives in arrays of any lengths, and is computed in blocks, as in the daemon: each block sees the
 /// samples before it, and state continues. For one thread.
@@ -37,4 +37,4 @@ class Stream {
   SampleIndex next_ = 0;  // the first sample of the next block
 };
 
-}  // namespace iqd::python
+}  // namespace iqd::native
