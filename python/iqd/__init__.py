@@ -8,6 +8,7 @@ import importlib
 _MODULES = {
     "_stages": ("stage", "chain", "from_yaml", "stages", "Stage", "Chain"),
     "_array": ("Array",),
+    "_device": ("DeviceArray",),
     "_errors": ("Error", "ConfigError", "ConversionWarning", "Gap"),
     "_subscribe": ("subscribe", "Message"),
     "_daemon": ("connect", "Daemon"),

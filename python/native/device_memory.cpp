@@ -36,6 +36,11 @@ std::uint8_t code_of(char kind) noexcept {
   }
 }
 
+/// Bytes of an item of `<c8`.
+std::size_t size_in(const std::string& dtype) {
+  return static_cast<std::size_t>(std::stoi(dtype.substr(2)));
+}
+
 std::vector<std::int64_t> contiguous(const std::vector<std::int64_t>& shape, std::int64_t bytes) {
   std::vector<std::int64_t> strides(shape.size());
   for (std::size_t d = shape.size(); d-- > 0;) {
@@ -105,9 +110,9 @@ bool read_cuda_interface(const py::object& object, InputArray& in) {
 }
 
 py::array copied_to_host(const DeviceMemory& memory) {
-  py::array array(py::dtype::from_args(py::str(memory.dtype)), memory.shape);
-  auto* const to = static_cast<std::byte*>(array.mutable_data());
-  const auto bytes = static_cast<std::size_t>(array.nbytes());
+  const py::array array = new_array(memory.dtype, {memory.shape.begin(), memory.shape.end()});
+  auto* const to = static_cast<std::byte*>(const_cast<void*>(array.data()));
+  const auto bytes = static_cast<std::size_t>(array.size()) * size_in(memory.dtype);
   if (bytes == 0) return array;
   const bool is_apart = memory.shape.size() > 1 && memory.strides[0] != array.strides(0);
   const auto rows = is_apart ? static_cast<std::size_t>(memory.shape[0]) : 1;
@@ -120,7 +125,7 @@ py::array copied_to_host(const DeviceMemory& memory) {
 
 py::capsule dlpack_of(const DeviceMemory& memory) {
   auto exported = std::make_unique<Exported>();
-  const auto bytes = static_cast<std::int64_t>(std::stoi(memory.dtype.substr(2)));
+  const auto bytes = static_cast<std::int64_t>(size_in(memory.dtype));
   exported->shape = memory.shape;
   for (const std::int64_t stride : memory.strides) exported->strides.push_back(stride / bytes);
   exported->owner = memory.owner;

@@ -27,10 +27,10 @@ std::string dtype_named(char order, std::string_view type) {
   return {};
 }
 
-std::string native_dtype(const py::dtype& dtype) {
-  char type[8];
-  const auto end = fmt::format_to_n(type, sizeof type, "{}{}", dtype.kind(), static_cast<int>(dtype.itemsize())).out;
-  return dtype_named(dtype.byteorder() == '>' ? '>' : '<', {type, end});
+/// By NumPy's own text, `<c8`: pybind11 2.10 reads a dtype's fields where NumPy 2 no longer has them.
+std::string native_dtype(const py::array& array) {
+  const auto text = array.attr("dtype").attr("str").cast<std::string>();
+  return dtype_named(text[0] == '>' ? '>' : '<', std::string_view(text).substr(1));
 }
 
 }  // namespace
@@ -41,10 +41,20 @@ std::int64_t InputArray::item_bytes() const noexcept {
   return bytes;
 }
 
+py::array new_array(std::string_view dtype, const std::vector<py::ssize_t>& shape) {
+  std::vector<py::ssize_t> strides(shape.size());
+  py::ssize_t next = std::stoi(std::string(dtype.substr(2)));
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    strides[d] = next;
+    next *= shape[d];
+  }
+  return {py::dtype::from_args(py::str(std::string(dtype))), shape, strides};
+}
+
 InputArray numpy_input(const py::array& array) {
   InputArray in;
   in.owner = array;
-  in.dtype = native_dtype(array.dtype());
+  in.dtype = native_dtype(array);
   in.shape.assign(array.shape(), array.shape() + array.ndim());
   in.strides.assign(array.strides(), array.strides() + array.ndim());
   in.data = static_cast<const std::byte*>(array.data());

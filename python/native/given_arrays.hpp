@@ -30,6 +30,9 @@ struct InputArray {
   }
 };
 
+/// A new array with its items in order. `dtype` as in NumPy, `<c8`.
+pybind11::array new_array(std::string_view dtype, const std::vector<pybind11::ssize_t>& shape);
+
 /// A NumPy array.
 InputArray numpy_input(const pybind11::array& array);
 /// Anything with `__dlpack__` or `__cuda_array_interface__` that lies on a device; all else goes through NumPy.

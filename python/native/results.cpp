@@ -9,6 +9,7 @@
 #include "base/item_start.hpp"
 #include "pipeline/engine/result_message.hpp"
 #include "python/native/device_memory.hpp"
+#include "python/native/given_arrays.hpp"
 
 namespace iqd::native {
 namespace py = pybind11;
@@ -17,6 +18,11 @@ namespace {
 
 py::dtype dtype_for(Element element) {
   return py::dtype::from_args(py::str(std::string(traits(element).dtype)));
+}
+
+/// Of a NumPy item; a sample of sc16 is two.
+py::ssize_t item_bytes(Element element) {
+  return static_cast<py::ssize_t>(element == Element::sc16 ? 2 : size_of(element));
 }
 
 /// A dimension as `_array.Format` takes it: name, labels, frequencies.
@@ -53,12 +59,13 @@ py::list facts_of(const Plan& plan, OutputIndex index, const BlockWork& work, st
   py::list facts;
   for (const PlanOutput::Fact& fact : plan.outputs[index].facts) {
     const FactColumn column = fact_column(plan, fact, work);
-    py::array values(dtype_for(column.element), std::vector<py::ssize_t>{items});
+    const py::array values = new_array(traits(column.element).dtype, {items});
+    auto* const into = const_cast<void*>(values.data());
     if (has_starts(column)) {
-      auto* const starts = static_cast<std::int64_t*>(values.mutable_data());
+      auto* const starts = static_cast<std::int64_t*>(into);
       for (std::int64_t i = 0; i < items; ++i) starts[i] = start_of(column, i);
     } else {
-      std::memcpy(values.mutable_data(), column.values, static_cast<std::size_t>(values.nbytes()));
+      std::memcpy(into, column.values, static_cast<std::size_t>(items) * size_of(column.element));
     }
     facts.append(py::make_tuple(std::string(column.key), values));
   }
@@ -116,7 +123,7 @@ py::tuple ResultFormats::none(const Plan& plan) const {
   py::tuple results(formats_.size());
   for (OutputIndex o = 0; o < formats_.size(); ++o) {
     const PortShape& shape = plan.ports[plan.outputs[o].port].shape;
-    results[o] = wrap_(py::array(dtype_for(shape.element), extents_of(shape, 0, false)), formats_[o], 0, py::none());
+    results[o] = wrap_(new_array(traits(shape.element).dtype, extents_of(shape, 0, false)), formats_[o], 0, py::none());
   }
   return results;
 }
@@ -128,7 +135,8 @@ py::object ResultFormats::wrapped(OutputIndex output, const ArrayRun& run, const
   const PortShape& shape = plan.ports[plan.outputs[output].port].shape;
   const std::vector<py::ssize_t> extents = extents_of(shape, result.extent, bare && result.extent == 1);
   const py::dtype dtype = dtype_for(shape.element);
-  py::array array(dtype, extents, strides_of(shape, extents, result.pitch, dtype.itemsize()), result.data, owner);
+  py::array array(dtype, extents, strides_of(shape, extents, result.pitch, item_bytes(shape.element)), result.data,
+                  owner);
   return finished(output, run, array);
 }
 
@@ -138,8 +146,7 @@ py::object ResultFormats::on_device(OutputIndex output, std::shared_ptr<ResultMe
   const BlockWork::Output result = run.work().output(output);
   const PortShape& shape = run.plan().plan().ports[run.plan().plan().outputs[output].port].shape;
   const std::vector<py::ssize_t> extents = extents_of(shape, result.extent, bare && result.extent == 1);
-  const auto bytes = static_cast<py::ssize_t>(shape.element == Element::sc16 ? 2 : size_of(shape.element));
-  const std::vector<py::ssize_t> strides = strides_of(shape, extents, result.pitch, bytes);
+  const std::vector<py::ssize_t> strides = strides_of(shape, extents, result.pitch, item_bytes(shape.element));
   const std::string name = run.plan().backend().name();  // cuda:0
   DeviceMemory made{result.data,
                     std::string(traits(shape.element).dtype),
