@@ -107,6 +107,9 @@ Prepared Chain::plan(const std::vector<GivenArray>& given, std::vector<StageInpu
   Problems problems;
   made.program = std::make_shared<Program>(spec_, std::move(inputs), options.block, device, problems);
   raise_if_any(problems, names());
+  if (device && made.program->plan().side() == Side::host)
+    raise_config(
+        {fmt::format("{} runs on the CPU, but its input is on a GPU: copy it, or set the backend", spec_->first.name)});
   made.formats = std::make_shared<ResultFormats>(made.program->plan().plan());
   return made;
 }
