@@ -50,6 +50,13 @@ class Array(np.ndarray):
     port = property(lambda self: self.format.port if self.format else "")
     llr_scale = property(lambda self: self.format.llr_scale if self.format else 0.0)
 
+    def begin_at(self, sample):
+        """Its stream begins at this sample of the source."""
+        if self.format.rate:
+            self._first += round(sample * self.format.rate / self.format.source_rate)
+        if self.items is not None and "start" in (self.items.dtype.names or ()):
+            self.items["start"] += sample
+
     @property
     def axes(self):
         if self._axes is None:

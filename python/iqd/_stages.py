@@ -89,15 +89,20 @@ class Chain:
         if block < 1:
             raise ConfigError(f"block: at least 1, is {block}")
         pieces, rate, frequency = _pieces(source, block, rate, frequency)
-        stream = self._native.stream(rate, frequency, block)
+        stream, begin = self._native.stream(rate, frequency, block), 0
         for piece in pieces:
-            for made in stream.push(np.asarray(piece)):
-                yield self._of_block(made)
-        for made in stream.finish():
-            yield self._of_block(made)
+            if getattr(piece, "gap", 0):  # a new stream begins, as in the daemon
+                yield from self._of_blocks(stream.finish(), begin)
+                stream, begin = self._native.stream(rate, frequency, block), piece.sample
+            samples = piece if isinstance(piece, np.ndarray) else getattr(piece, "data", piece)
+            yield from self._of_blocks(stream.push(np.asarray(samples)), begin)
+        yield from self._of_blocks(stream.finish(), begin)
 
-    def _of_block(self, made):
-        return made[0] if len(made) == 1 else self._several(made)
+    def _of_blocks(self, blocks, begin):
+        for made in blocks:
+            for array in made if begin else ():
+                array.begin_at(begin)
+            yield made[0] if len(made) == 1 else self._several(made)
 
     def _several(self, made):
         return Results(made)

@@ -9,6 +9,7 @@ import random
 import subprocess
 import tempfile
 import threading
+import types
 import unittest
 import warnings
 
@@ -290,6 +291,14 @@ class Chains(unittest.TestCase):
                 self.assertEqual(sum(p.shape[1] for p in parts), whole.shape[1])
             last = [p for p in parts if p.shape[1]][-1]
             np.testing.assert_allclose(last.axes["n"][-1], (sum(p.shape[1] for p in parts) - 1) * 3e-6)
+
+    def test_a_gap_begins_a_new_stream(self):
+        pieces = [types.SimpleNamespace(data=self.x[:, :1000], sample=0, gap=0),
+                  types.SimpleNamespace(data=self.x[:, 1000:2000], sample=5000, gap=4000)]
+        fir = iqd.stage("fir", taps=[1, 1], decimation=2)
+        parts = list(fir.blocks(iter(pieces), block=500, rate=1e6))
+        np.testing.assert_array_equal(np.concatenate(parts[2:], axis=1), fir(self.x[:, 1000:2000]))
+        self.assertEqual([round(p.axes["n"][0] * 1e6) for p in parts], [0, 500, 5000, 5500])
 
     def test_state_continues(self):
         agc = iqd.stage("agc")
