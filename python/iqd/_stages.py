@@ -20,6 +20,8 @@ _Link = collections.namedtuple("_Link", "entry keys connections name")  # a stag
 def stage(entry, /, *, name="", from_=None, backend="auto", **keys):
     """A stage with its keys as in YAML: `iqd.stage("fir", taps=taps, decimation=4)`. Call it with arrays. Mistakes raise
     ConfigError with all of them. In a chain, `from_` says what its inputs read, and `name` what others call it."""
+    if not isinstance(entry, str) or not isinstance(name, str):
+        raise ConfigError(f"a stage and its name are texts, not {entry!r} and {name!r}")
     link = _Link(entry, _yaml_keys.text(keys), _connections(from_), name)
     return _class_of(entry)([link], backend=backend)
 
@@ -70,6 +72,8 @@ class Chain:
         samples are computed in blocks of 65,536, unless `block` says otherwise; block=0: in one."""
         if named:
             arrays = self._in_order(arrays, named)
+        if block is not None and block < 0:
+            raise ConfigError(f"block: at least 1 sample, or 0 for one block; is {block}")
         first = arrays[0] if arrays else None
         if rate is None:
             rate = getattr(first, "rate", None) or 1.0
@@ -77,7 +81,7 @@ class Chain:
             frequency = getattr(first, "frequency", None) or 0.0
         if block is None:
             block = USUAL_BLOCK if _is_long(first) else 0
-        made = self._native.run(arrays, rate, frequency, block)
+        made = self._native.run(arrays, float(rate), float(frequency), block)
         if type(made) is list:
             made = _array.joined(made)
         return made[0] if len(made) == 1 else self._several(made)
@@ -184,9 +188,11 @@ def _stage_again(link, backend):
 
 
 def _connections(written):
-    if written is None:
-        return None
-    return {"": written} if isinstance(written, str) else dict(written)
+    if written is None or isinstance(written, str):
+        return {"": written} if written else None
+    if not isinstance(written, dict) or not all(isinstance(t, str) for pair in written.items() for t in pair):
+        raise ConfigError(f"from_: expected stage.output or {{input: stage.output}}, found {written!r}")
+    return written
 
 
 def _link_of(written, path):

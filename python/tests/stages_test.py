@@ -200,6 +200,19 @@ class Arrays(unittest.TestCase):
         self.assertIn("firr", str(caught.exception))
         self.assertIsInstance(pickle.loads(pickle.dumps(caught.exception)), iqd.ConfigError)
 
+    def test_arguments_of_the_wrong_kind(self):
+        for wrong in ({"from_": 3}, {"name": 5}, {"taps": object()}, {"taps": {1: 2}}):
+            with self.subTest(keys=wrong), self.assertRaises(iqd.ConfigError):
+                iqd.stage("fir", **{"taps": [1], **wrong})
+        for wrong in ({"rate": -1}, {"rate": np.nan}, {"block": -5}):
+            with self.subTest(call=wrong), self.assertRaises(iqd.ConfigError):
+                iqd.stage("fir", taps=[1])(self.x, **wrong)
+        for odd in (np.broadcast_to(self.x, (3, 4000)), self.x[::-1], np.asfortranarray(np.ones((3, 9), np.complex64)),
+                    np.frombuffer(bytes(33), np.uint8)[1:].view(np.complex64), memoryview(self.x)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", iqd.ConversionWarning)
+                np.testing.assert_array_equal(iqd.stage("fir", taps=[1])(odd), np.asarray(odd))
+
     def test_results_outlive_their_stage(self):
         kept = [iqd.stage("fir", taps=[k])(self.x) for k in range(1, 40)]
         for k, y in enumerate(kept, 1):
