@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What ZeroMQ reports about the connection to a publisher, and why nothing comes."""
 
+import itertools
 import os
 import struct
 
@@ -12,7 +13,8 @@ _EVENT = struct.Struct("=Hi")
 _CONNECTED, _DISCONNECTED = 0x0001, 0x0200
 _FAILED, _SUCCEEDED, _PROTOCOL, _AUTH = 0x0800, 0x1000, 0x2000, 0x4000
 _ALL = _CONNECTED | _DISCONNECTED | _FAILED | _SUCCEEDED | _PROTOCOL | _AUTH
-_MECHANISM_MISMATCH = 0x11000001
+_MECHANISM_MISMATCH = 0x11000002
+_numbers = itertools.count()  # libzmq frees an address some time after it is closed
 
 
 def _why_no_tcp(where):
@@ -44,7 +46,7 @@ class Peer:
 
     def __init__(self, socket, endpoint):
         self.endpoint = endpoint
-        address = f"inproc://iqd.monitor.{id(self)}"
+        address = f"inproc://iqd.monitor.{next(_numbers)}"
         socket.monitor(address, _ALL)
         self.monitor = socket.context.socket(zmq.PAIR)
         # libzmq's I/O thread would wait for a reader that takes no events.
@@ -53,7 +55,7 @@ class Peer:
         self.connected = 0  # connections after their handshake
         self.was_connected = False
         self._reached = self._hung_up = False
-        self._fault = None  # (event, value) of the last handshake that failed
+        self._fault = 0  # why the last handshakes failed; a mismatch is not always reported
 
     def listen(self):
         """Takes what the monitor has reported."""
@@ -70,12 +72,12 @@ class Peer:
         elif event == _SUCCEEDED:
             self.connected += 1
             self.was_connected = True
-            self._fault = None
+            self._fault = 0
         elif event == _DISCONNECTED:
             self._hung_up = self.connected == 0
             self.connected = max(self.connected - 1, 0)
-        elif event in (_FAILED, _PROTOCOL, _AUTH):
-            self._fault = event, value
+        elif event in (_FAILED, _PROTOCOL, _AUTH) and self._fault != _MECHANISM_MISMATCH:
+            self._fault = value if event == _PROTOCOL else event
 
     def why_silent(self, topics, has_keys, is_pull):
         """Why nothing has come; empty if it is not known."""
@@ -89,16 +91,16 @@ class Peer:
         return self._why_no_handshake(has_keys, is_pull)
 
     def _why_no_handshake(self, has_keys, is_pull):
-        event, value = self._fault or (0, 0)
-        if event == _AUTH:
+        if self._fault == _AUTH:
             return "the publisher refused the key: the public key of key= must be on its list"
-        if event == _PROTOCOL and value == _MECHANISM_MISMATCH:
+        if self._fault == _MECHANISM_MISMATCH:
             return ("the publisher has no `curve:`: leave out key= and server=" if has_keys
                     else "the publisher has `curve:`: give server= and key=")
         if has_keys:
             return ("the handshake fails: server= must be the publisher's public key, and the public key of key= must "
                     "be on its list")
-        if self._hung_up and event in (0, _PROTOCOL):
+        # Of sockets that do not match, libzmq reports at most that the other side hung up.
+        if self._fault == _FAILED or self._hung_up and self._fault == 0:
             return ("the socket there is not `kind: push`: leave out kind=\"pull\"" if is_pull
                     else "the socket there is not `kind: pub`: for `kind: push`, give kind=\"pull\"")
         return ("something listens there, but it does not answer with ZeroMQ's protocol: is this the port of a "
