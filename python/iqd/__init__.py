@@ -11,8 +11,10 @@ _MODULES = {
     "_errors": ("Error", "ConfigError", "ConversionWarning", "Gap", "MissingModule", "Timeout"),
     "_subscribe": ("subscribe", "Message", "Subscription"),
     "_daemon": ("connect", "Daemon"),
-    "_recording": ("Recording", "write"),
+    "_recording": ("Recording",),
     "_run": ("run",),
+    "_write": ("write",),
+    "_version": ("__version__",),
 }
 # What other modules need, and Debian's packages of them.
 _OTHERS = {"numpy": "python3-numpy", "zmq": "python3-zmq"}

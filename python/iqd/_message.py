@@ -68,13 +68,13 @@ class Message:
     @property
     def time(self):
         """Time of `sample`, seconds since 1970; `time_ns` is exact. None if it is not known."""
-        return None if self.time_ns is None else self.time_ns / 1e9
+        return None if self.time_ns is None else self.time_ns / 10**9
 
     @property
     def latency(self):
         """Age of the first sample when this host had received the message, in seconds. With a radio's own clock it is
         off by the difference of the two clocks."""
-        return None if self.time_ns is None else (self.received_ns - self.time_ns) / 1e9
+        return None if self.time_ns is None or self.received_ns is None else (self.received_ns - self.time_ns) / 1e9
 
     @property
     def rate(self):

@@ -7,7 +7,8 @@ import numpy as np
 from iqd._errors import ConfigError
 from iqd._feed import Keys, check_endpoint
 from iqd._message import Message  # pylint: disable=unused-import
-from iqd._subscription import Subscription, seconds_of
+from iqd._seconds import seconds_of
+from iqd._subscription import Subscription
 
 
 class _Options:

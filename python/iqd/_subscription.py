@@ -9,22 +9,14 @@ import warnings
 
 import zmq
 
-from iqd._errors import ConfigError, Error, Gap, Timeout
+from iqd._errors import Error, Gap, Timeout
 from iqd._feed import Feed
+from iqd._seconds import seconds_of
 from iqd._tally import Counts
 
 _PATIENCE = 3.0  # seconds without any message, after which a warning says why
 _LAST = 0.05  # seconds in which messages may still arrive after the connection has ended
 _TURN = 16  # messages after which an asynchronous reader lets others run
-
-
-def seconds_of(name, value):
-    """Infinity for None."""
-    if value is None:
-        return math.inf
-    if not isinstance(value, (int, float)) or not value >= 0:
-        raise ConfigError(f"{name} is {value!r}; it must be seconds, 0 or more, or None")
-    return float(value)
 
 
 def _count(name, doc):

@@ -31,7 +31,7 @@ def _is_rate(value):
 
 
 def _end_of(header, sample):
-    """The sample behind a block of samples; None if the header does not say how many samples of the source it covers."""
+    """The sample behind a block of samples; None if the header does not say how many of the source it covers."""
     dims, shape, rate = header.get("dims"), header.get("shape"), header.get("sample_rate")
     item_rate = header.get("item_rate", rate)
     if sample is None or not _is_rate(rate) or not _is_rate(item_rate):

@@ -17,7 +17,8 @@ from publisher import PATIENCE, SubscribeTest, json_frames, ramp, struct_frames
 def block(seq, sample=None, gap=0, n=10, time_ns=None, **more):
     """A block of n samples at 1 MS/s, at the place that `seq` says if nothing is missing."""
     sample = seq * n if sample is None else sample
-    return json_frames("iq", ramp(n), seq=seq, sample=sample, gap=gap, time_ns=time_ns or 10**18 + sample * 1000, **more)
+    time_ns = 10**18 + sample * 1000 if time_ns is None else time_ns
+    return json_frames("iq", ramp(n), seq=seq, sample=sample, gap=gap, time_ns=time_ns, **more)
 
 
 class Losses(SubscribeTest):

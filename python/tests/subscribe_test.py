@@ -204,7 +204,8 @@ class Malformed(SubscribeTest):
     def test_strange_facts_do_no_harm(self):
         x = ramp(4)
         strange = dict(seq="1", sample=2.5, gap=-3, time_ns=None, sample_rate="fast", frequency=[], dims=7, axes=5)
-        (m, n), sub = self.received([json_frames("t", x, **strange), json_frames("t", x, seq=2**64 - 1, dims=["a", "b"])])
+        (m, n), sub = self.received([json_frames("t", x, **strange),
+                                     json_frames("t", x, seq=2**64 - 1, dims=["a", "b"])])
         self.assertEqual((m.seq, m.sample, m.gap, m.time, m.latency, m.rate, m.frequency, m.dims, m.axes, m.items),
                          (None, None, 0, None, None, None, None, (), {}, None))
         self.assertEqual((n.seq, n.dims), (2**64 - 1, ()))
