@@ -91,7 +91,7 @@ class Feed:
             raise ConfigError(f"cannot {verb} {endpoint}: {error.strerror}") from None
         self._dtype = options.dtype
         self._streams = {}  # topics with GNU Radio's tags
-        self._tally = Tally(counts, not options.bind)
+        self._tally = Tally(counts, not options.bind, self._departures)
         self._counts = counts
         self._recv = socket.recv
 
@@ -137,6 +137,10 @@ class Feed:
                 self._streams.clear()
             stream = self._streams[topic] = TagStream(self._dtype)
         return Message(topic, *stream.read(tags, rest), self.endpoint, now)
+
+    def _departures(self):
+        self.peer.listen()
+        return self.peer.departures
 
     def close(self):
         if self.socket.closed:

@@ -54,6 +54,7 @@ class Peer:
         self.monitor.connect(address)
         self.connected = 0  # connections after their handshake
         self.was_connected = False
+        self.departures = 0  # connections that have ended
         self._reached = self._hung_up = False
         self._fault = 0  # why the last handshakes failed; a mismatch is not always reported
 
@@ -75,6 +76,7 @@ class Peer:
             self._fault = 0
         elif event == _DISCONNECTED:
             self._hung_up = self.connected == 0
+            self.departures += 1
             self.connected = max(self.connected - 1, 0)
         elif event in (_FAILED, _PROTOCOL, _AUTH) and self._fault != _MECHANISM_MISMATCH:
             self._fault = value if event == _PROTOCOL else event
@@ -95,14 +97,15 @@ class Peer:
             return "the publisher refused the key: the public key of key= must be on its list"
         if self._fault == _MECHANISM_MISMATCH:
             return ("the publisher has no `curve:`: leave out key= and server=" if has_keys
-                    else "the publisher has `curve:`: give server= and key=")
+                    else "the socket there has `curve:`: give server= and key=")
         if has_keys:
             return ("the handshake fails: server= must be the publisher's public key, and the public key of key= must "
                     "be on its list")
         # Of sockets that do not match, libzmq reports at most that the other side hung up.
         if self._fault == _FAILED or self._hung_up and self._fault == 0:
-            return ("the socket there is not `kind: push`: leave out kind=\"pull\"" if is_pull
-                    else "the socket there is not `kind: pub`: for `kind: push`, give kind=\"pull\"")
+            kind = ("is not `kind: push` (leave out kind=\"pull\")" if is_pull
+                    else "is not `kind: pub` (for `kind: push`, give kind=\"pull\")")
+            return f"the socket there {kind}, or has `curve:` (give server= and key=)"
         return ("something listens there, but it does not answer with ZeroMQ's protocol: is this the port of a "
                 "`publish` entry?")
 

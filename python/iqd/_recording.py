@@ -31,7 +31,7 @@ class Recording:
     recordings `ARCHIVE.sigmf/NAME`.
 
     rec[1.5:2.0]   the samples of half a second: floats are seconds since the first sample, with gaps
-    rec[:1000]     the first thousand samples of the file: integers count what is there
+    rec[:1000]     the first thousand samples of the file: integers count those that exist
     rec.raw[…]     the same as the file has them: integers, with a last dimension of 2 if they are complex
     len(rec)       samples of each channel
 

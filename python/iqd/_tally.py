@@ -20,10 +20,10 @@ class Counts:
 
 
 class _Topic:
-    __slots__ = ("next", "newest_ns", "missing", "last")
+    __slots__ = ("next", "newest_ns", "missing", "last", "departures")
 
-    def __init__(self):
-        self.next = None
+    def __init__(self, departures):
+        self.next, self.departures = None, departures
 
 
 def _is_rate(value):
@@ -41,13 +41,27 @@ def _end_of(header, sample):
     return sample + round(shape[dims.index("n")] * (rate / item_rate))
 
 
+def _is_another_stream(before, message):
+    """Whether the samples between two messages do not last as long as the time between them."""
+    samples, passed = _minus(message.sample, before.sample), _minus(message.time_ns, before.time_ns)
+    rate = message.header.get("sample_rate")
+    if samples is None or passed is None or not _is_rate(rate):
+        return samples is not None and samples < 0
+    return abs(passed / 1e9 - samples / rate) > 0.01 + 1e-3 * abs(samples / rate)
+
+
+def _minus(a, b):
+    return None if a is None or b is None else a - b
+
+
 class Tally:
     """Follows the topics of one publisher, each with its own numbers."""
 
-    def __init__(self, counts, is_ordered):
-        """`is_ordered`: all messages come over one connection, so a number that goes back means a restart."""
+    def __init__(self, counts, is_ordered, departures):
+        """`is_ordered`: all messages come over one connection, so a number that goes back means a restart.
+        `departures`: a function that says how many connections have ended."""
         self._counts = counts
-        self._is_ordered = is_ordered
+        self._is_ordered, self._departures = is_ordered, departures
         self._topics = {}
 
     def take(self, message, size):
@@ -61,12 +75,12 @@ class Tally:
             if topic is None:
                 if len(self._topics) >= _MOST_TOPICS:
                     return samples, 0
-                topic = self._topics[message.topic] = _Topic()
+                topic = self._topics[message.topic] = _Topic(self._departures())
             if topic.next == seq:
                 topic.next = seq + 1
             else:
                 lost, samples = self._follow(topic, message)
-            topic.last = message.header, message.sample
+            topic.last = message
             time_ns = message.time_ns or 0
             if topic.newest_ns < time_ns:
                 topic.newest_ns = time_ns
@@ -77,7 +91,7 @@ class Tally:
     def _follow(self, topic, message):
         """A number that is not the next one: (messages, samples) lost before it."""
         seq, first = message.seq, topic.next is None
-        if first or seq < topic.next and self._is_restart(topic, message):
+        if first or self._is_restart(topic, message):
             self._counts.restarts += not first
             topic.next, topic.newest_ns, topic.missing = seq + 1, 0, {}
             return 0, message.gap
@@ -92,11 +106,15 @@ class Tally:
         while len(topic.missing) > _MOST_MISSING:
             del topic.missing[next(iter(topic.missing))]
         topic.next = seq + 1
-        end = _end_of(*topic.last)
+        end = _end_of(topic.last.header, topic.last.sample)
         on_the_way = message.sample - message.gap - end if end is not None and message.sample is not None else 0
         return lost, message.gap + max(on_the_way, 0)
 
     def _is_restart(self, topic, message):
+        if message.seq >= topic.next:
+            departures, before = self._departures(), topic.departures
+            topic.departures = departures
+            return departures != before and _is_another_stream(topic.last, message)
         if self._is_ordered:
             return True
         return message.seq == 0 and topic.next > 1 and (message.time_ns or 0) > topic.newest_ns

@@ -48,7 +48,8 @@ class Refusal(RecordingTest):
         problems = self.refused("core:datatype cf31_le is not supported; iqd reads c (complex)", self.store(b"", meta))
         self.assertEqual(len(problems), 6, problems)
         for words in ("core:sample_rate must be a number", "core:num_channels is 0",
-                      "captures[0]: core:sample_start is", "captures[1]: core:sample_start must be", "captures[2]: core:datetime must be a time"):
+                      "captures[0]: core:sample_start is", "captures[1]: core:sample_start must be",
+                      "captures[2]: core:datetime must be a time"):
             self.assertTrue(any(words in problem for problem in problems), words)
 
     def test_metadata_that_are_wrong(self):
@@ -56,7 +57,8 @@ class Refusal(RecordingTest):
                             ("[" * 100_000, "is not JSON")):
             self.refused(words, self.store(b"", text))
         for more, words in (({"sample_rate": 0}, "must be more than 0"),
-                            ({"sample_rate": float("nan")}, "must be a number"), ({"sample_rate": 1e13}, "up to 1e+12"), ({"dataset": "../x"}, "without folders"),
+                            ({"sample_rate": float("nan")}, "must be a number"), ({"sample_rate": 1e13}, "up to 1e+12"),
+                            ({"dataset": "../x"}, "without folders"),
                             ({"offset": 1.5}, "whole number"), ({"datatype": None}, "is missing"),
                             ({"datatype": ["cf32_le"]}, "not supported"), ({"num_channels": 2000}, "must be 1 to 1000"),
                             ({"extensions": [{"name": "odd", "optional": False}]}, "requires odd")):

@@ -62,7 +62,7 @@ class Keys(SubscribeTest):
         guarded, plain, push = self.guarded(), self.publisher(), self.publisher(zmq.PUSH)
         me = self.path("me.secret")
         for publisher, options, words in (
-                (guarded, {}, "the publisher has `curve:`: give server= and key="),
+                (guarded, {}, "has `curve:`"),
                 (guarded, {"key": me, "server": stranger}, "server= must be the publisher's public key"),
                 (plain, {"key": me, "server": stranger}, "the publisher has no `curve:`"),
                 (push, {}, "is not `kind: pub`"), (plain, {"kind": "pull"}, "is not `kind: push`"),

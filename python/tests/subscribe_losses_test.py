@@ -55,6 +55,34 @@ class Losses(SubscribeTest):
         _, sub = self.received(frames)
         self.assertEqual((sub.restarts, sub.lost_messages, sub.lost_samples, sub.out_of_order), (2, 7, 70, 0))
 
+    def read_from_several(self, *streams):
+        """Counts after a publisher for each stream, one after the other at one endpoint."""
+        where = "ipc://" + self.folder + "/again"
+
+        def publish(frames):
+            publisher = self.publisher(endpoint=where)
+            publisher.await_reader()
+            publisher.send(*frames)
+            publisher.close()
+        with iqd.subscribe(where, timeout=PATIENCE, reconnect=PATIENCE) as sub:
+            for frames in streams:
+                publishing = threading.Thread(target=publish, args=(frames,))
+                publishing.start()
+                for _ in frames:
+                    next(sub)
+                publishing.join()
+            return sub
+
+    def test_a_restart_whose_first_messages_were_missed(self):
+        """The numbers continue, but the times do not fit them."""
+        late = [block(seq, time_ns=10**18 + 10**9) for seq in (5, 6)]
+        sub = self.read_from_several([block(0), block(1)], late, [block(9), block(10)])
+        self.assertEqual((sub.restarts, sub.lost_messages), (2, 0))
+
+    def test_a_connection_that_broke_is_no_restart(self):
+        sub = self.read_from_several([block(0), block(1)], [block(4), block(5)])
+        self.assertEqual((sub.restarts, sub.lost_messages, sub.lost_samples), (0, 2, 20))
+
     def test_several_pushers_may_overtake_each_other(self):
         with iqd.subscribe("ipc://" + self.folder + "/in", kind="pull", bind=True, timeout=PATIENCE) as sub:
             publisher = self.publisher(zmq.PUSH, connect="ipc://" + self.folder + "/in")

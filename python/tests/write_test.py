@@ -37,7 +37,8 @@ class Write(unittest.TestCase):
 
     def test_the_array_decides_the_type(self):
         for dtype, name in (("c8", "cf32_le"), ("c16", "cf64_le"), ("f4", "rf32_le"), ("f8", "rf64_le"),
-                            ("f2", "rf32_le"), (">c8", "cf32_le"), ("i1", "ri8"), ("u1", "ru8"), ("i2", "ri16_le"), ("u2", "ru16_le"),
+                            ("f2", "rf32_le"), (">c8", "cf32_le"), ("i1", "ri8"), ("u1", "ru8"), ("i2", "ri16_le"),
+                            ("u2", "ru16_le"),
                             ("i4", "ri32_le"), (">u4", "ru32_le")):
             x = np.arange(100).astype(dtype)
             rec = self.write(x)
