@@ -132,7 +132,7 @@ class Message:
         scaled = np.multiply(self.data, np.float32(1 / 32768), dtype=np.float32)
         return scaled.view(np.complex64)[..., 0]
 
-    def __array__(self, dtype=None):
+    def __array__(self, dtype=None, copy=None):  # pylint: disable=unused-argument
         return self.data if dtype is None else self.data.astype(dtype)
 
     def __repr__(self):

@@ -75,6 +75,7 @@ class Monitor:
     def __init__(self, address, token=None):
         self.host, self.port = parse_address(address or os.environ.get("IQD_MONITOR") or "127.0.0.1:9464")
         self._token = None if token is None else read_token(token)
+        self.as_shown = str  # what problems call the file
 
     @property
     def address(self):
@@ -144,7 +145,9 @@ class Monitor:
         if not isinstance(problems, list) or status == 405:
             return Error(f"{self.address} gave the answer {status}, which is none of iqd's: another program, or an "
                          "older iqd?")
-        problems = [str(problem) for problem in problems]
+        problems = [self.as_shown(str(problem)) for problem in problems]
+        if status == 413:
+            problems = ["the values are larger than 64 KiB: write them into a file, as `taps: \"@taps.npy\"`, and reload"]
         if status in (400, 413, 422):
             return ConfigError(problems)
         return (NoSuchName if status == 404 else Error)("\n".join(problems))

@@ -154,7 +154,7 @@ class Recording:
     def __len__(self):
         return self._samples
 
-    def __array__(self, dtype=None):
+    def __array__(self, dtype=None, copy=None):  # pylint: disable=unused-argument
         return self[:] if dtype is None else self[:].astype(dtype)
 
     def blocks(self, n, start=None, stop=None):

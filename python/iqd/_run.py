@@ -34,6 +34,7 @@ class RunningDaemon(Daemon):
 
     def _open(self, address):
         super().__init__(address, self._token)
+        self._monitor.as_shown = self._file.as_shown
 
     @property
     def status(self):

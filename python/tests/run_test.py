@@ -112,7 +112,7 @@ class Run(RunTest):
             with self.assertRaises(iqd.ConfigError) as caught:
                 d.reload()
             self.assertEqual(d["rotate"]["frequency"], 3000)
-        self.assertIn("rotate.frequency", str(caught.exception))
+        self.assertRegex(str(caught.exception), rf"^{path}:5:\d+ stages\[0\].rotate.frequency")
 
     def test_a_wrong_file_lists_all_problems(self):
         path = self.file(self.text().replace("rate: 1 MS/s", "rate: fast").replace("frequency", "frequncy"))

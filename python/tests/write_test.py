@@ -11,6 +11,7 @@ import sys
 import tarfile
 import tempfile
 import unittest
+import unittest.mock
 import warnings
 
 import numpy as np
@@ -153,6 +154,15 @@ class Write(unittest.TestCase):
         self.assertEqual(iqd.Recording(self.path).datatype, "rf32_le")
         with self.assertRaisesRegex(iqd.Error, "cannot be written: No such file"):
             iqd.write("/no/where", np.zeros(3), rate=1)
+
+    def test_ctrl_c_leaves_nothing_behind(self):
+        self.write(np.zeros(3, np.float32))
+        self.before = sorted(os.listdir(self.folder))
+        for path in (self.path, os.path.join(self.folder, "w.sigmf")):
+            with unittest.mock.patch("iqd._write._write_text", side_effect=KeyboardInterrupt):
+                self.assertRaises(KeyboardInterrupt, iqd.write, path, np.zeros(5), rate=1, overwrite=True)
+            self.assertEqual(sorted(os.listdir(self.folder)), self.before)
+        self.assertEqual(len(iqd.Recording(self.path)), 3)
 
     def test_others_accept_it(self):
         """By the check that iqd's own recordings have to pass."""
