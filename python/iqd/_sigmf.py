@@ -23,8 +23,11 @@ class _Fact(dict):
         super().__init__(keys)
         self.__dict__.update(more)
 
+    _shown = ()
+
     def __repr__(self):
-        known = ", ".join(f"{key}={value!r}" for key, value in vars(self).items() if value not in (None, ""))
+        facts = {key: getattr(self, key) for key in self._shown}
+        known = ", ".join(f"{key}={value!r}" for key, value in facts.items() if value not in (None, ""))
         return f"{type(self).__name__}({known})"
 
 
@@ -33,9 +36,13 @@ class Capture(_Fact):
     `frequency`, or None; `time_ns` since 1970, or None; `position` of its first sample in the stream, with those that
     are missing."""
 
+    _shown = "start", "stop", "gap", "frequency", "time_ns"
+
 
 class Annotation(_Fact):
     """A remark on the samples from `start` to `stop`: `label`, `comment`, and `low` and `high`, its edges in Hz."""
+
+    _shown = "start", "stop", "label", "comment", "low", "high"
 
 
 class Metadata:

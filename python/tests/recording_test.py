@@ -161,6 +161,8 @@ class Structure(RecordingTest):
         self.assertEqual((a.start, a.stop, a.label, a.comment, a.low, a.high), (10, 15, "burst", "c", 1e6, 2e6))
         self.assertEqual((b.start, b.stop, b.label, a["core:label"]), (3, 3, "", "burst"))
         np.testing.assert_array_equal(rec[a.start:a.stop], np.arange(10, 15))
+        self.assertEqual(repr(b), "Annotation(start=3, stop=3)")
+        self.assertEqual(repr(rec.captures), "[Capture(start=0, stop=50, gap=0)]")
 
     def test_datasets_that_do_not_conform(self):
         """Headers before captures, bytes behind the samples, an offset, and a file of another name."""
