@@ -8,10 +8,12 @@ import numpy as np
 
 from iqd._daemon import Daemon as Daemon, connect as connect
 from iqd._errors import (ConfigError as ConfigError, ConversionWarning as ConversionWarning, Error as Error,
-                         Gap as Gap)
-from iqd._recording import Recording as Recording, write as write
+                         Gap as Gap, MissingModule as MissingModule, Timeout as Timeout)
+from iqd._recording import Recording as Recording
 from iqd._run import run as run
-from iqd._subscribe import Message as Message, subscribe as subscribe
+from iqd._subscribe import Message as Message, Subscription as Subscription, subscribe as subscribe
+from iqd._version import __version__ as __version__
+from iqd._write import write as write
 
 class Array(np.ndarray):
     rate: float

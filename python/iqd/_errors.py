@@ -18,6 +18,14 @@ class ConfigError(Error, ValueError):
         return type(self), (self.problems,)
 
 
+class MissingModule(Error, ImportError):
+    """A module of another package is not installed."""
+
+
+class Timeout(Error, TimeoutError):
+    """What was waited for did not happen in time; the text says why, if it is known."""
+
+
 class Gap(Error):
     """Samples were lost before `message`; raised only if it was asked for."""
 

@@ -5,11 +5,18 @@
 import collections
 import functools
 import os
+import sys
 
 import numpy as np
 
-from iqd import _array, _iqd, _yaml_keys
-from iqd._errors import ConfigError
+from iqd import _array, _yaml_keys
+from iqd._errors import ConfigError, MissingModule
+
+try:
+    from iqd import _iqd
+except ImportError as error:
+    raise MissingModule(f"stages on arrays are not built for Python {sys.version_info[0]}.{sys.version_info[1]} "
+                        f"({error}): see docs/python.md", name="iqd._iqd") from error
 
 WHOLE_MOST = 1 << 22  # longer arrays are computed in blocks, as `iqd exec` does
 USUAL_BLOCK = 65536

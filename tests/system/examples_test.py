@@ -3,6 +3,7 @@
 """The programs of examples/ and of README.md, as a user would start them, against the real daemon."""
 
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -23,6 +24,8 @@ EXAMPLES = iqd.ROOT / "examples"
 SUBSCRIBE = os.environ.get("IQD_SUBSCRIBE", str(iqd.ROOT / "build" / "release" / "examples" / "subscribe"))
 PYTHON = [sys.executable, str(EXAMPLES / "subscribe.py")]
 GNURADIO = [sys.executable, str(EXAMPLES / "subscribe_gnuradio.py")]
+# The package, in place of the module iqd of these tests.
+WITH_PACKAGE = {**os.environ, "PYTHONPATH": str(pathlib.Path(iqd.IQD).parent / "python")}
 PIECES, LOST, RATE = [600_000, 400_000], 30_000, 800e3
 
 
@@ -36,8 +39,9 @@ class Examples(iqd.SystemTest):
                      "core:frequency": 433.92e6, "core:datetime": start.format(int((PIECES[0] + LOST) / RATE * 1e6))}]
         return iqd.write_recording(self.folder / "r", x, rate=RATE, captures=captures)
 
-    def start(self, *command):
-        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def start(self, *command, **options):
+        process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   **options)
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         return process
@@ -118,6 +122,21 @@ class Examples(iqd.SystemTest):
         self.assertEqual(len(x), 500_000)
         self.assertLess(np.abs(x - iqd.tone(np.arange(len(x)), 50e3, 1e6)).max(), 1e-6)
 
+    def test_level(self):
+        """A tone of -20 dBFS comes within 3 dB of -12 dBFS."""
+        where = iqd.endpoint()
+        text = (f"source: {{soapy: {{args: \"driver=iqdsim,front_end=true\", rate: 1e6, gain: 0, frequency: 100 MHz}}}}\n"
+                f"block: 16384\npublish: [{{port: source, topic: iq, bind: \"{where}\"}}]\n"
+                f"monitor: {{listen: \"127.0.0.1:0\"}}\n")
+        with self.daemon(text) as daemon:
+            daemon.wait_for_log("http: listening on ")
+            address = re.search(r"http: listening on (\S+)", daemon.text)[1]
+            lines = self.output_of(self.start(sys.executable, EXAMPLES / "level.py", where, "iq", "--monitor", address,
+                                              "--seconds", 2, env=WITH_PACKAGE))
+            self.assertEqual(lines[-1].split(" dB off: ")[1], "gain 6 dB")
+            daemon.wait_for(lambda p: -15.1 < (p["channels"][0]["peak_dbfs"] or 0) < -8.9)
+            self.assertEqual(daemon.stop(), 0, daemon.text)
+
     def test_keys(self):
         """With keys from `iqd keygen`; a program whose key is not on the list gets nothing."""
         for name in ("radio", "me", "stranger"):
@@ -158,7 +177,7 @@ class Examples(iqd.SystemTest):
         for command in ("check", "explain"):
             done = iqd.command(command, pipeline)
             self.assertEqual(done.returncode, 0, done.stderr)
-        reader = self.start(sys.executable, "-u", program)
+        reader = self.start(sys.executable, "-u", program, env=WITH_PACKAGE)
         patience = threading.Timer(iqd.PATIENCE, reader.kill)
         patience.start()
         self.addCleanup(patience.cancel)
