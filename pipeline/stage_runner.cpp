@@ -258,9 +258,16 @@ void StageRunner::start_block() {
 }
 
 void StageRunner::finish_block() {
-  if (!queue_) return;
-  queue_->wait(*work_);
-  if (!work_->good()) throw SetupError(backend_->failure());
+  if (queue_) {
+    queue_->wait(*work_);
+    if (!work_->good()) throw SetupError(backend_->failure());
+  }
+  if (!work_->has_missing()) return;
+  const std::vector<PlanStep>& steps = plan_.steps;
+  const auto lost = std::ranges::find_if(
+      steps, [&](const PlanStep& s) { return !s.out.empty() && work_->is_missing(s.out.front()); });
+  throw SetupError(fmt::format("stage '{}' could not compute the block at {}", lost != steps.end() ? lost->name : "?",
+                               work_->block().first));
 }
 
 std::vector<StageOutput> StageRunner::run() {

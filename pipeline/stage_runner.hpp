@@ -83,7 +83,8 @@ class StageRunner {
   void set_block(SampleIndex first, std::int64_t samples);
   /// The same, with the block's other properties.
   void set_block(SampleBlock block);
-  /// Computes the block that was set up last, possibly again. Throws SetupError if a device fails.
+  /// Computes the block that was set up last, possibly again. Throws SetupError if a device fails, or a stage could not
+  /// compute the block.
   void run_block() {
     start_block();
     finish_block();
