@@ -3,12 +3,16 @@
 """Calls the function of a process of the stage `python` with the arrays of a request, and takes its result."""
 
 import json
+import re
 import traceback
 
 import numpy as np
 
 GOOD, RAISED, UNFIT = 0, 1, 2
 _MOST_KINDS = 64
+_WORDS = {"true": True, "false": False, "null": None, "~": None, "": None, ".nan": np.nan, ".inf": np.inf,
+          "-.inf": -np.inf}
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\],]|[^\[\],"]+')
 
 
 class Meta:
@@ -41,12 +45,17 @@ class Meta:
 
 def value_of(text):
     """A parameter as YAML has it: a number (also complex), true, false, null, a list of these, or a text."""
-    text = text.strip()
-    if text.startswith("[") and text.endswith("]"):
-        return _list_of(text[1:-1])
-    words = {"true": True, "false": False, "null": None, "~": None, ".nan": np.nan, ".inf": np.inf, "-.inf": -np.inf}
-    if text in words:
-        return words[text]
+    if text.startswith("["):
+        try:
+            return _list_of([t for t in _TOKEN.findall(text) if t.strip()])
+        except IndexError:
+            return text
+    return _number_or(text)
+
+
+def _number_or(text):
+    if text in _WORDS:
+        return _WORDS[text]
     for kind in (int, float, complex):
         try:
             return kind(text)
@@ -55,14 +64,20 @@ def value_of(text):
     return text
 
 
-def _list_of(text):
-    items, depth, begin = [], 0, 0
-    for at, c in enumerate(text + ","):
-        depth += (c == "[") - (c == "]")
-        if c == "," and depth == 0:
-            items.append(text[begin:at])
-            begin = at + 1
-    return [value_of(i) for i in items if i.strip() or len(items) > 1]
+def _list_of(tokens):
+    """Of `[`, values between commas, `]`. Takes them off the list."""
+    tokens.pop(0)
+    items = []
+    while tokens[0] != "]":
+        if tokens[0] == "[":
+            items.append(_list_of(tokens))
+        else:
+            token = tokens.pop(0).strip()
+            items.append(json.loads(token) if token.startswith('"') else _number_or(token))
+        if tokens[0] == ",":
+            tokens.pop(0)
+    tokens.pop(0)
+    return items
 
 
 class _Setup:

@@ -151,7 +151,7 @@ void Config::fields(FieldVisitor& v) {
   v.field("decimation", decimation, {.help = "it takes whole groups of so many samples", .low = 1, .high = kMostRatio});
   v.field("interpolation", interpolation,
           {.help = "and returns so many results for each", .low = 1, .high = kMostRatio});
-  v.field("params", params, {.help = "values of the function's other arguments, by name", .live = true});
+  v.field("params", params, {.help = "values of the function's other arguments, by name", .live = true, .lists = true});
   v.field("workers", workers,
           {.help = "how many processes compute blocks at the same time", .low = 1, .high = kMostWorkers});
   v.field(
