@@ -67,9 +67,7 @@ class Control:
             return False
 
 
-def serve(job, control, function):
-    channel = part("channel").Channel(REQUESTS, ANSWERS)
-    calls = part("calls").Calls(job, function, control)
+def serve(channel, calls, control):
     own = os.getpid()
     while True:
         if not channel.wait():
@@ -94,6 +92,8 @@ def main():
         sys.stdout.reconfigure(line_buffering=True, errors="replace")
         function = program.load(job)
         names = program.parameters(function, job)
+        channel = part("channel").Channel(REQUESTS, ANSWERS)
+        calls = part("calls").Calls(job, function, control)
     except program.Refusal as refusal:
         control.say("refused", refusal.file, refusal.line, refusal.column, refusal.what)
         return
@@ -101,7 +101,7 @@ def main():
         control.say("refused", "", 0, 0, f"{type(error).__name__}: {error}")
         return
     control.say("ready", *names)
-    serve(job, control, function)
+    serve(channel, calls, control)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::int64_t kFirstRestNs = 100'000'000;
 constexpr std::int64_t kMostRestNs = 5 * kSecondNs;
+constexpr int kFewFailures = 2;  // after which blocks wait for the next attempt
 
 std::int64_t ns_of(double seconds) {
   return static_cast<std::int64_t>(seconds * 1e9);
@@ -74,7 +75,7 @@ std::vector<std::string> Crew::parameters() const {
 /// One that comes later does not overtake those that wait.
 Crew::Place* Crew::take() noexcept {
   bool is_queued = false;
-  std::int64_t until = 0;
+  std::int64_t until = 0;  // while no process computes
   for (;;) {
     const std::uint32_t heard = changes_.load();
     bool serves = false, comes = false;
@@ -86,17 +87,18 @@ Crew::Place* Crew::take() noexcept {
       }
       state = place.state_.load();
       serves = serves || state == State::idle || state == State::busy;
-      comes = comes || state == State::starting || state == State::returned;
+      comes = comes || state == State::starting || state == State::returned ||
+              (state == State::resting && place.comes_soon_.load(std::memory_order_relaxed));
     }
     const std::int64_t now = steady_ns();
-    if (serves || until == 0) until = now + limit_ns_;
-    if ((!serves && !comes) || now >= until) {
+    until = serves ? 0 : until == 0 ? now + limit_ns_ : until;
+    if (!serves && (!comes || now >= until)) {
       if (is_queued) waiting_.fetch_sub(1);
       changed();
       return nullptr;
     }
     if (is_queued)
-      futex_wait(changes_, heard, std::min(until - now, kSecondNs));
+      futex_wait(changes_, heard, serves ? kSecondNs : until - now);
     else
       waiting_.fetch_add(1);
     is_queued = true;
@@ -201,6 +203,7 @@ void Crew::refuse(Refusal refusal) {
 void Crew::give_up(Place& place) noexcept {
   place.worker_.reset();
   place.start_ns_ = 0;
+  place.comes_soon_.store(false, std::memory_order_relaxed);
   place.state_.store(State::resting);
 }
 
@@ -223,6 +226,7 @@ void Crew::replace(Place& place, std::int64_t now_ns) {
 void Crew::plan_start(Place& place, std::int64_t now_ns) {
   const std::int64_t rest = rest_after(place.failures_);
   place.start_ns_ = now_ns + rest;
+  place.comes_soon_.store(place.failures_ <= kFewFailures, std::memory_order_relaxed);
   place.state_.store(rest > 0 ? State::resting : State::starting);
   changed();
   if (rest == 0) start(place, now_ns);

@@ -54,6 +54,7 @@ class Crew {
     std::atomic<State> state_{State::starting};
     std::unique_ptr<Worker> worker_;
     std::atomic<bool> is_late_{false};
+    std::atomic<bool> comes_soon_{true};  // if it rests: blocks may wait for it
     // The keeper's:
     std::int64_t start_ns_ = 0;  // when it was started or will be
     int failures_ = 0;           // in a row, without an answer
