@@ -40,10 +40,11 @@ class Declaration {
     if (!element)
       problem("out.element",
               fmt::format("'{}' is not one of sc16 cf32 f32 f16 i64 i32 i16 i8 u8", config_.out.element));
-    auto dims = read_dims(config_.out.dims);
-    if (!dims) return problem("out.dims", fmt::format("'{}' is not a list of dimensions {}", config_.out.dims, kForm));
     out().element = element.value_or(Element::cf32);
     out().llr_scale = 0;
+    if (config_.out.dims.empty()) return keep();
+    auto dims = read_dims(config_.out.dims);
+    if (!dims) return problem("out.dims", fmt::format("'{}' is not a list of dimensions {}", config_.out.dims, kForm));
     dims_ = std::move(*dims);
     take_rows();
     const bool varies = !dims_.empty() && dims_.front().extent == 0;
@@ -77,6 +78,11 @@ class Declaration {
       problem("out.dims", fmt::format("'{}': only the first dimension may vary", config_.out.dims));
   }
 
+  /// The input's dimensions.
+  void keep() {
+    if (config_.out.most > 0) problem("out.most", "needs `dims`, as in \"[detection][value 3]\"");
+    in().axis == Axis::stream ? scale_rate() : no_ratio("a stage that takes items");
+  }
   void count() {
     out().rows.clear();
     items_after(1);
@@ -87,6 +93,9 @@ class Declaration {
   void follow() {
     items_after(1);
     out().axis_name = dims_.front().name;
+    scale_rate();
+  }
+  void scale_rate() {
     out().rate_hz *= static_cast<double>(config_.interpolation) / static_cast<double>(config_.decimation);
     for (Footprint& f : context_.footprint) {
       f.granule = config_.decimation;

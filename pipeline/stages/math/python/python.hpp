@@ -38,7 +38,7 @@ struct Config {
   std::vector<std::string> in{"cf32"};
   struct Out {
     std::string element = "cf32";
-    std::string dims = "[n]";
+    std::string dims;       // empty: the input's
     std::int64_t most = 0;  // not 0: it counts its items
   } out;
   bool out_given = false;

@@ -84,9 +84,9 @@ class Block {
     return call_for_items(shapes_.out.axis == Axis::block ? 1 : shapes_.out.most);
   }
   Ending items() noexcept {
-    const std::int64_t count = *io_.in[0].count;
     const bool one = shapes_.in.front().axis == Axis::block;
-    if (count > (one ? 1 : shapes_.in.front().most)) return Ending::unfit;
+    const std::int64_t count = one ? 1 : *io_.in[0].count;
+    if (!one && count > shapes_.in.front().most) return Ending::unfit;
     std::size_t offset = kInputsAt;
     for (std::size_t i = 0; i < io_.in.size(); ++i) {
       const auto bytes = static_cast<std::size_t>(count * shapes_.in[i].item_bytes());

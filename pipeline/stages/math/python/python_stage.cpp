@@ -142,7 +142,8 @@ void Config::fields(FieldVisitor& v) {
   v.field("in", in, {.help = "the inputs' types, one or two of sc16 cf32 f32 f16 i64 i32 i16 i8 u8"});
   v.group("out", out_given, {.help = "what the function returns"}, [this](FieldVisitor& inner) {
     inner.field("element", out.element, {.help = "its type, one of sc16 cf32 f32 f16 i64 i32 i16 i8 u8"});
-    inner.field("dims", out.dims, {.help = "its dimensions, as in \"[n]\", \"[frame][bin 64]\" or \"[value 3]\""});
+    inner.field("dims", out.dims,
+                {.help = "its dimensions, if not the input's, as in \"[n]\", \"[frame][bin 64]\" or \"[value 3]\""});
     inner.field("most", out.most,
                 {.help = "of items that the function finds: how many in a block at most", .low = 0, .high = 1 << 20});
   });
