@@ -19,7 +19,7 @@ class ChildProcess {
  public:
   struct Options {
     std::vector<std::string> command;        // the first is the program's path
-    std::vector<std::pair<int, int>> files;  // ours and the number that the program gets; it gets no others
+    std::vector<std::pair<int, int>> files;  // ours and the number that it gets; others are O_CLOEXEC
     std::vector<std::pair<std::string, std::string>> environment{};  // set where this process has no such variable
     std::vector<std::string> unset{};  // beginnings of names that are left out of the environment
   };

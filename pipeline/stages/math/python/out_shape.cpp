@@ -13,8 +13,10 @@ namespace {
 
 constexpr std::string_view kForm = "such as \"[n]\", \"[channel][n]\", \"[frame][bin 64]\" or \"[detection][value 3]\"";
 
-/// `bin 64` or `n`.
+/// `bin 64`, `n` or `3`.
 std::optional<Dim> read_dim(std::string_view text) {
+  if (!text.empty() && std::isdigit(static_cast<unsigned char>(text.front())))
+    return read_dim("value " + std::string(text));
   const std::size_t space = text.find(' ');
   Dim dim{std::string(text.substr(0, space)), 0};
   const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
@@ -26,7 +28,6 @@ std::optional<Dim> read_dim(std::string_view text) {
   return dim;
 }
 
-/// Fixed dimensions need their extents; names alone are numbers, as in `[2]`.
 bool all_fixed(std::span<const Dim> dims) {
   return std::ranges::all_of(dims, [](const Dim& d) { return d.extent > 0; });
 }

@@ -15,7 +15,7 @@
 namespace iqd::python {
 
 /// `[n]`, `[channel][n]`, `[frame][bin 64]`, `[detection][value 3]`: names, and extents of those that are fixed (0: none
-/// is written). Nothing if the text is not of this form.
+/// is written). `[3]` is `[value 3]`. Nothing if the text is not of this form.
 std::optional<std::vector<Dim>> read_dims(std::string_view text);
 
 /// What a process gets and returns, with the stage's keys and inputs.
