@@ -11,6 +11,7 @@ descriptors, and no other program does:
 It limits itself before it loads the file (see _worker_limits.py), and ends with the daemon."""
 
 import ctypes
+import gc
 import importlib.util
 import json
 import os
@@ -92,7 +93,7 @@ def main():
         sys.stdout.reconfigure(line_buffering=True, errors="replace")
         function = program.load(job)
         names = program.parameters(function, job)
-        channel = part("channel").Channel(REQUESTS, ANSWERS)
+        channel = part("channel").Channel(REQUESTS, ANSWERS, job["spin_ns"])
         calls = part("calls").Calls(job, function, control)
     except program.Refusal as refusal:
         control.say("refused", refusal.file, refusal.line, refusal.column, refusal.what)
@@ -100,6 +101,8 @@ def main():
     except BaseException as error:
         control.say("refused", "", 0, 0, f"{type(error).__name__}: {error}")
         return
+    gc.collect()
+    gc.freeze()  # what was loaded is not looked at again
     control.say("ready", *names)
     serve(channel, calls, control)
 

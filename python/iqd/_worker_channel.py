@@ -15,7 +15,6 @@ SETUP_AT = RESULTS_AT = 4096  # after the request, and after the answer
 REQUEST = struct.Struct("<II19qd")  # channel.hpp: Request
 ANSWER = struct.Struct("<Iq")       # channel.hpp: Answer, without its word
 
-_SPIN_NS = 50_000
 _WAIT_S = 1
 _FUTEX_WAIT, _FUTEX_WAKE = 0, 1
 _FUTEX = {"x86_64": 202, "aarch64": 98}
@@ -40,7 +39,7 @@ def _address(memory):
 class Channel:
     """Takes requests one after the other, and answers each."""
 
-    def __init__(self, requests, answers):
+    def __init__(self, requests, answers, spin_ns):
         self.requests = _map(requests, mmap.PROT_READ)
         self.answers = _map(answers, mmap.PROT_READ | mmap.PROT_WRITE)
         self._request_word = memoryview(self.requests)[:4].cast("I")
@@ -50,12 +49,13 @@ class Channel:
         self._futex.argtypes = [ctypes.c_long, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p]
         self._number = _FUTEX[os.uname().machine]
         self._timeout = ctypes.byref(_Time(_WAIT_S, 0))
+        self._spin_ns = spin_ns
         self._last = 0
 
     def wait(self):
         """True when there is a request; False after a second without one."""
         word, last = self._request_word, self._last
-        until = time.perf_counter_ns() + _SPIN_NS
+        until = time.perf_counter_ns() + self._spin_ns
         while time.perf_counter_ns() < until:
             if word[0] != last or word[0] != last or word[0] != last or word[0] != last:
                 return self._taken()

@@ -3,12 +3,13 @@
 """A function in Python that fails in every way: its blocks are missing and counted to the sample, nothing else is, the
 daemon waits no longer than its limit, and no process is left."""
 
-import json
 import os
 import pathlib
 import signal
+import sys
 import time
 import unittest
+import urllib.request
 
 import numpy as np
 
@@ -237,13 +238,18 @@ def f(x, meta, folder):
         fails(lambda: socket.socket())
         os._exit(7)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-    open("/dev/null", "w").close() if False else None
     return x
 ''', encoding="utf-8")
         text = self.pipeline(f"params: {{folder: {self.folder}}}").replace("file: faults.py", "file: tries.py")
-        with self.daemon(text) as daemon:
-            self.assertEqual(daemon.wait(), 0, daemon.text)
-            self.assertEqual(daemon.final[0]["published"], 20 * BLOCK, daemon.text)
+        self.folder.chmod(0o777)
+        unit = [sys.executable, pathlib.Path(iqd.__file__).parent / "like_the_unit.py"]
+        for before in ((), unit):
+            with self.subTest(before), self.daemon(text, before=before) as daemon:
+                code = daemon.wait()
+                if code == 77:
+                    self.skipTest(f"NOT TESTED WITH THE UNIT'S LIMITS: {daemon.text}")
+                self.assertEqual(code, 0, daemon.text)
+                self.assertEqual(daemon.final[0]["published"], 20 * BLOCK, daemon.text)
 
     def test_children_end_with_it(self):
         (self.folder / "forks.py").write_text('''import os, time
@@ -314,6 +320,41 @@ publish:
                 self.assertLessEqual(gaps, final["dropped"]["stage"])
                 self.assertGreaterEqual(lost["restarted"], 40)
                 self.assertLess(lost.get("unserved", 0), 100)
+
+    def test_reloads_leave_nothing(self):
+        """Memory, descriptors, threads and processes stay the same, however often the function changes, and no sample is
+        lost. $IQD_RELOADS: how often."""
+        reloads = int(os.environ.get("IQD_RELOADS", "15"))
+        path = self.folder / "faults.py"
+        port = iqd.free_port()
+        text = self.pipeline("params: {fault: same}", source="generate: {rate: 1e6, pace: true}")
+        with self.daemon(text + f'monitor: {{listen: "127.0.0.1:{port}"}}\n') as daemon:
+            process = pathlib.Path(f"/proc/{daemon.process.pid}")
+
+            def used():
+                memory = int((process / "statm").read_text(encoding="utf-8").split()[1]) * os.sysconf("SC_PAGESIZE")
+                return memory, len(list((process / "fd").iterdir())), len(list((process / "task").iterdir()))
+
+            daemon.wait_for(lambda p: p["published"] > 0)
+            for i in range(reloads):
+                if i == min(reloads // 3, 50):
+                    before = used()
+                path.write_text(FAULTS + f"\nx = {i}\n", encoding="utf-8")
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/reload", b"") as answer:
+                    self.assertIn("python.file changed between two blocks", answer.read().decode())
+            ends = time.monotonic() + 20
+            while len(processes_of(daemon.process.pid)) > 1 and time.monotonic() < ends:
+                time.sleep(0.1)
+            after = used()
+            self.assertEqual(len(processes_of(daemon.process.pid)), 1)
+            self.assertLessEqual(after[1], before[1] + 2, (before, after))
+            self.assertLessEqual(after[2], before[2], (before, after))
+            if not iqd.SANITIZED:
+                self.assertLess(after[0] - before[0], 8 << 20, (before, after))
+            print(f"{reloads} reloads: {(after[0] - before[0]) / 1e6:.2f} MB more", file=sys.stderr)
+            self.assertEqual(daemon.stop(), 0, daemon.text)
+            self.assertConserved(daemon.final[0])
+            self.assertEqual(daemon.final[0]["published"], daemon.final[0]["received"])
 
 
 if __name__ == "__main__":

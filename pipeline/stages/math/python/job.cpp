@@ -11,9 +11,9 @@
 namespace iqd::python {
 
 std::string Job::key() const {
-  return content_key({program.name, program.path, program.folder, program.text, program.included, function, interpreter,
-                      script, label,
-                      fmt::format("{} {} {} {} {} {}", program.first_line, inputs, workers, memory, start_s, limit_s)});
+  return content_key(
+      {program.name, program.path, program.folder, program.text, program.included, function, interpreter, script, label,
+       fmt::format("{} {} {} {} {} {} {}", program.first_line, inputs, workers, memory, start_s, limit_s, spin_s)});
 }
 
 std::string Job::text(std::size_t shared) const {
@@ -25,6 +25,7 @@ std::string Job::text(std::size_t shared) const {
                            {"first_line", program.first_line},
                            {"function", function},
                            {"inputs", inputs},
+                           {"spin_ns", static_cast<std::int64_t>(spin_s * 1e9)},
                            {"memory", memory == 0 ? 0 : memory + shared}};
   return job.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

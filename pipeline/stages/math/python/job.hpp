@@ -22,6 +22,7 @@ struct Job {
   std::size_t memory = 0;  // address space of a process, without the memory that it shares
   double start_s = 20;
   double limit_s = 1;
+  double spin_s = 100e-6;
 
   /// The same for jobs whose processes are alike.
   std::string key() const;

@@ -48,8 +48,9 @@ struct Config {
   std::int64_t interpolation = 1;
   StringMap params;
   std::int64_t workers = 1;
-  double limit = 1;   // s
-  double start = 20;  // s
+  double limit = 1;      // s
+  double start = 20;     // s
+  double spin = 100e-6;  // s
   double memory = 0x1p30;
   std::string interpreter = "/usr/bin/python3";
 

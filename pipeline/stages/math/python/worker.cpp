@@ -18,8 +18,6 @@
 namespace iqd::python {
 namespace {
 
-/// How long a call spins before it sleeps: an answer that comes sooner costs no system call.
-constexpr std::int64_t kSpinNs = 30'000;
 constexpr std::size_t kMostMessage = 64 * 1024;
 
 [[noreturn]] void no_file(const char* call) {
@@ -47,7 +45,8 @@ ChildProcess::Options command_of(const Job& job, std::vector<std::pair<int, int>
 Worker::Worker(const Job& job, const Areas& areas)
     : requests_("iqd-requests", kInputsAt + areas.inputs, SharedFile::Other::may_only_read),
       answers_("iqd-answers", kResultsAt + areas.results, SharedFile::Other::may_write),
-      process_(start(job)) {
+      process_(start(job)),
+      spin_ns_(static_cast<std::int64_t>(job.spin_s * 1e9)) {
   requests_.close();
   answers_.close();
 }
@@ -98,7 +97,7 @@ bool Worker::wait_for(std::uint32_t number, std::int64_t limit_ns) const noexcep
     if (seen == number) return true;
     const std::int64_t waited = steady_ns() - began;
     if (waited >= limit_ns) return false;
-    if (waited >= kSpinNs) futex_wait(word, seen, limit_ns - waited);
+    if (waited >= spin_ns_) futex_wait(word, seen, limit_ns - waited);
   }
 }
 

@@ -64,6 +64,7 @@ class Worker {
   FileHandle control_;
   FileHandle output_;
   ChildProcess process_;
+  const std::int64_t spin_ns_;
   std::uint32_t number_ = 0;  // of the last request
   bool is_cut_off_ = false;   // it has closed its descriptors
   std::atomic<bool> is_lost_{false};
