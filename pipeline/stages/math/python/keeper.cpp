@@ -74,9 +74,16 @@ std::shared_ptr<Crew> Keeper::crew_for(const Job& job, const Areas& areas) {
   const std::shared_ptr<Crew> crew = at != known.end() ? *at : std::make_shared<Crew>(job, areas);
   const std::lock_guard lock(mutex_);
   if (at == known.end()) by_key_.emplace(key, crew);
-  std::erase_if(recent_, [&](const Recent& r) { return r.crew == crew; });
-  recent_.push_back({crew, steady_ns() + kRecentNs});
   return crew;
+}
+
+void Keeper::keep(std::shared_ptr<Crew> crew) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(recent_, [&](const Recent& r) { return r.crew == crew; });
+    recent_.push_back({std::move(crew), steady_ns() + kRecentNs});
+  }
+  ring();
 }
 
 void Keeper::ring() noexcept {

@@ -27,9 +27,10 @@ class Keeper {
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
 
-  /// The processes of this job: those that run, if their memory suffices, or new ones. They run for a moment after
-  /// nobody needs them, since a pipeline is often planned again.
+  /// The processes of this job: those that run, if their memory suffices, or new ones.
   std::shared_ptr<Crew> crew_for(const Job& job, const Areas& areas);
+  /// They run for a moment after nobody needs them: a pipeline is often planned again.
+  void keep(std::shared_ptr<Crew> crew);
   /// Any thread: a process has to be replaced.
   void ring() noexcept;
 

@@ -104,6 +104,7 @@ class PythonStage final : public ConfiguredStage<Config> {
            refusal.what});
     else
       check_parameters(crew->parameters(), section);
+    Keeper::instance().keep(crew);
     return section.problems().size() > before ? nullptr : crew;
   }
 
