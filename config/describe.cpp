@@ -113,7 +113,7 @@ template <class T> json with_default(json j, const T& x) {
 /// Schemas of a field, with its value as the default; a visitor of FieldRef.
 class FieldSchema {
  public:
-  explicit FieldSchema(const FieldInfo& info) : of_value_(info) {}
+  explicit FieldSchema(const FieldInfo& info) : of_value_(info), lists_(info.lists) {}
   json operator()(const bool* x) const { return with_default({{"type", "boolean"}}, *x); }
   json operator()(const std::int64_t* x) const { return with_default(of_value_(x), *x); }
   json operator()(const double* x) const { return std::isfinite(*x) ? with_default(of_value_(x), *x) : of_value_(x); }
@@ -133,6 +133,7 @@ class FieldSchema {
   }
   json operator()(const StringMap* map) const {
     json plain = {{"type", json::array({"string", "number", "boolean", "null"})}};
+    if (lists_) plain["type"].push_back("array");
     json object = {{"type", "object"}, {"additionalProperties", std::move(plain)}};
     return with_default({{"anyOf", json::array({std::move(object), text_like("=")})}}, *map);
   }
@@ -148,6 +149,7 @@ class FieldSchema {
 
  private:
   ValueSchema of_value_;
+  bool lists_;
 };
 
 /// Builds the schema of one map.

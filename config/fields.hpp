@@ -143,6 +143,7 @@ struct FieldInfo {
   bool shapes = false;  // of a source: decides the type or the number of channels
   bool file = false;    // names a file that is read, or with @ before it: a relative path is looked for (find_file)
   std::string_view suffix = {};  // which such a name may lack
+  bool lists = false;            // of a map of texts: values may be lists, which are kept as `flow_text`
 };
 
 /// An enumeration by its names. Needs `std::span<const std::string_view> enum_names(E)` next to the enum, in order.

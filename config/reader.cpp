@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "config/array_file.hpp"
+#include "config/flow_text.hpp"
 #include "config/range.hpp"
 
 namespace iqd {
@@ -196,10 +197,11 @@ class Reader final : public FieldVisitor {
       section_.note(inner + key, places[i]);
       Taker taker(info);
       Complex number;
-      const bool is_pair = item.items().size() == 2 && taker.take(item, number);  // [re, im]
-      const bool simple = item.kind() == Kind::scalar || item.kind() == Kind::null || is_pair;
+      const bool is_list = info.lists && item.kind() == Kind::sequence;
+      const bool is_pair = !is_list && item.items().size() == 2 && taker.take(item, number);  // [re, im]
+      const bool simple = item.kind() == Kind::scalar || item.kind() == Kind::null || is_pair || is_list;
       if (!simple) complain(places[i], item.path(), expected("a string", item));
-      map[key] = is_pair ? fmt::format("[{}, {}]", number.real(), number.imag()) : item.scalar();
+      map[key] = is_pair ? fmt::format("[{}, {}]", number.real(), number.imag()) : flow_text(item);
     }
     *target = std::move(map);
   }

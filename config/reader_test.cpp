@@ -112,6 +112,16 @@ TEST(Reader, TextsMayBeComplexNumbers) {
   EXPECT_EQ(complaint("args: {a: [1, x]}"), "a.yaml:2:8 args.a: expected a string, found a list");
 }
 
+TEST(Reader, TextsMayBeListsWhereThatIsSaid) {
+  StringMap map;
+  Problems problems;
+  const Document document = parse_document("m: {a: [0.5, -1, [x, 'a, b', ~]], b: [], c: 1}", "a.yaml", problems);
+  read_fields(
+      document.root, [&](FieldVisitor& v) { v.field("m", map, {.help = "", .lists = true}); }, problems);
+  EXPECT_TRUE(problems.empty());
+  EXPECT_EQ(map, (StringMap{{"a", "[0.5, -1, [x, \"a, b\", \"\"]]"}, {"b", "[]"}, {"c", "1"}}));
+}
+
 TEST(Reader, NamesUnknownKeys) {
   EXPECT_EQ(complaint("tabs: [1]"), "a.yaml:2:1 tabs: unknown key (did you mean 'taps'?)");
   EXPECT_EQ(complaint("colour: red"), "a.yaml:2:1 colour: unknown key");

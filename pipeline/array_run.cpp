@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/array_run.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/error.hpp"
 
 namespace iqd {
@@ -77,9 +81,16 @@ void ArrayRun::start_block() {
 }
 
 void ArrayRun::finish_block() {
-  if (!queue_) return;
-  queue_->wait(*work_);
-  if (!work_->good()) throw SetupError(plan_.backend().failure());
+  if (queue_) {
+    queue_->wait(*work_);
+    if (!work_->good()) throw SetupError(plan_.backend().failure());
+  }
+  if (!work_->has_missing()) return;
+  const std::vector<PlanStep>& steps = plan_.plan().steps;
+  const auto lost = std::ranges::find_if(
+      steps, [&](const PlanStep& s) { return !s.out.empty() && work_->is_missing(s.out.front()); });
+  throw SetupError(fmt::format("stage '{}' could not compute the block at {}", lost != steps.end() ? lost->name : "?",
+                               work_->block().first));
 }
 
 }  // namespace iqd

@@ -40,7 +40,8 @@ class ArrayRun {
 
   /// Sets up a block on these inputs, which `lane` computes. A block at 0 begins a new stream.
   void set_block(SampleBlock block, std::span<const ArrayMemory> inputs, ArrayLane& lane);
-  /// Computes the block that was set up last, possibly again. Throws SetupError if a device fails.
+  /// Computes the block that was set up last, possibly again. Throws SetupError if a device fails, or a stage could not
+  /// compute the block.
   void run_block() {
     start_block();
     finish_block();

@@ -46,7 +46,8 @@ class StageRunner {
   void set_block(SampleIndex first, std::int64_t samples);
   /// The same, with the block's other properties.
   void set_block(const SampleBlock& block) { run_->set_block(block, inputs_, *lane_); }
-  /// Computes the block that was set up last, possibly again. Throws SetupError if a device fails.
+  /// Computes the block that was set up last, possibly again. Throws SetupError if a device fails, or a stage could not
+  /// compute the block.
   void run_block() { run_->run_block(); }
   /// The two halves of `run_block`; between them a device computes.
   void start_block() { run_->start_block(); }

@@ -154,7 +154,8 @@ void add_sets(Families& all, const Subjects& subjects) {
   }
   add(all, "iqd_samples_dropped_total", kCounter,
       "Samples received but not processed to results. lanes: the stages are too slow, slots: readers are too slow, "
-      "refused: a reader or the disk took no more, stopped: while stopping, device: a GPU failed.",
+      "refused: a reader or the disk took no more, stopped: while stopping, device: a GPU failed, stage: a stage could "
+      "not compute the block.",
       std::move(dropped));
   add(all, "iqd_source_state", kGauge,
       "1 for the source's current state; if it is not streaming or ended for long, check the log and the radio.",

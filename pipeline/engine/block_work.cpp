@@ -31,6 +31,7 @@ BlockWork::BlockWork(const Plan& plan, Carries& carries, Backend& host, Backend&
     : carries_(&carries),
       host_(&host),
       ports_(plan, shared),
+      missing_(plan),
       device_part_(plan.mixed() ? std::make_unique<DevicePart>(*this) : nullptr) {
   std::size_t widest = 1;
   for (const PlanStep& s : plan.steps) widest = std::max({widest, s.in.size(), s.out.size()});
@@ -44,6 +45,7 @@ void BlockWork::set(const SampleBlock& block, std::span<const SourceWindow> wind
   mark_pending();
   lane_ = lane;
   failed_ = false;
+  missing_.clear();
   next_step_ = 0;
   key_ = 0;
   ports_.set(block, windows, lane.arenas);
@@ -63,14 +65,16 @@ void BlockWork::rehearse(Queue& lane) {
 }
 
 void BlockWork::enqueue(StreamView stream, StepClock* clock) noexcept {
-  if (!device_part_) return run_part(plan().parts.front(), stream, clock, 0);
-  for (const PlanPart& part : plan().parts) {
+  if (!device_part_) run_part(plan().parts.front(), stream, clock, 0);
+  for (std::size_t p = 0; device_part_ && p < plan().parts.size(); ++p) {
+    const PlanPart& part = plan().parts[p];
     if (part.side == Side::host)
       run_part(part, {}, clock, part.begin);
     else
       run_on_device(part);
     if (failed_) return give_up_turns();
   }
+  missing_.spread(plan(), plan().steps.size());
 }
 
 /// Later blocks do not wait for steps that this block does not reach.
@@ -123,12 +127,15 @@ void BlockWork::run_step(StepIndex index, StreamView stream) noexcept {
     run_stage(index, io, stream);
 }
 
-void BlockWork::run_stage(StepIndex index, const StageIo& io, StreamView stream) noexcept {
+void BlockWork::run_stage(StepIndex index, StageIo& io, StreamView stream) noexcept {
   const PlanStep& step = plan().steps[index];
+  bool lost = false;
+  if (step.side == Side::host) io.lost = &lost;
   running_.step.store(index, std::memory_order_relaxed);
   running_.began_ns.store(steady_ns(), std::memory_order_release);
   step.runs[step.side == Side::device ? lane_.device_index : 0]->enqueue(io, stream);
   running_.began_ns.store(0, std::memory_order_release);
+  if (lost) missing_.lose(index);
 }
 
 void BlockWork::run_in_turn(StepIndex index, StageIo& io, StreamView stream) noexcept {
@@ -140,9 +147,17 @@ void BlockWork::run_in_turn(StepIndex index, StageIo& io, StreamView stream) noe
   for (std::size_t o = 0; o < step.out.size(); ++o)
     ports_.recall(step.out[o], carries_->history(index, o), out_[o], backend, stream);
   run_stage(index, io, stream);
-  for (std::size_t o = 0; o < step.out.size(); ++o)
+  missing_.spread(plan(), index + 1);
+  const bool is_spoilt = missing_.spoils(step, index);
+  for (std::size_t o = 0; o < step.out.size() && !is_spoilt; ++o)
     if (out_[o].data) ports_.remember(step.out[o], carries_->history(index, o), backend, stream);
-  carries_->pass_on(index, stream);
+  carries_->pass_on(index, stream, is_spoilt);
+}
+
+/// Its messages are not complete without their facts, either.
+bool BlockWork::is_missing(const PlanOutput& output) const noexcept {
+  return missing_.has(output.port) ||
+         std::ranges::any_of(output.facts, [this](const PlanOutput::Fact& f) { return missing_.has(f.port); });
 }
 
 /// Ports that reach beyond the new part, or are the source itself, were not written to the slot directly. What stays on

@@ -8,6 +8,7 @@
 
 #include "pipeline/engine/block_ports.hpp"
 #include "pipeline/engine/carries.hpp"
+#include "pipeline/engine/missing_ports.hpp"
 #include "pipeline/plan/plan.hpp"
 
 namespace iqd {
@@ -45,6 +46,10 @@ class BlockWork : public Work {
   const std::byte* fact(PortIndex port) const noexcept { return ports_.io(port).data; }
   std::int64_t count(PortIndex port) const noexcept { return *ports_.io(port).count; }
   const PortIo& io(PortIndex port) const noexcept { return ports_.io(port); }
+  // After the work is done: what a stage could not compute.
+  bool is_missing(PortIndex port) const noexcept { return missing_.has(port); }
+  bool is_missing(const PlanOutput& output) const noexcept;
+  bool has_missing() const noexcept { return missing_.any(); }
   Span span_of(PortIndex port) const noexcept { return ports_.span(port); }
   /// Any thread: the step that a host thread runs, and since when; 0: none.
   struct InStep {
@@ -68,7 +73,7 @@ class BlockWork : public Work {
   void give_up_turns() noexcept;
   void run_step(StepIndex index, StreamView stream) noexcept;
   void run_in_turn(StepIndex index, StageIo& io, StreamView stream) noexcept;
-  void run_stage(StepIndex index, const StageIo& io, StreamView stream) noexcept;
+  void run_stage(StepIndex index, StageIo& io, StreamView stream) noexcept;
   void copy_out(const PlanPart& part, StreamView stream) noexcept;
   bool belongs(const PlanOutput& output, const PlanPart& part) const noexcept;
   Backend& backend_of(Side side) const noexcept { return side == Side::host ? *host_ : *lane_.backend; }
@@ -79,6 +84,7 @@ class BlockWork : public Work {
   LaneMemory lane_;
   std::uint64_t key_ = 0;
   bool failed_ = false;
+  MissingPorts missing_;
   StepIndex next_step_ = 0;
   struct Running {
     std::atomic<StepIndex> step{0};

@@ -42,13 +42,13 @@ void Carries::wait_turn(StepIndex step, std::uint64_t seq, StreamView stream) co
   if (states_[step]->fence) states_[step]->fence->wait(stream);
 }
 
-void Carries::pass_on(StepIndex step, StreamView stream) noexcept {
+void Carries::pass_on(StepIndex step, StreamView stream, bool is_spoilt) noexcept {
   if (states_[step]->fence) states_[step]->fence->signal(stream);
-  pass_on(step);
+  pass_on(step, is_spoilt);
 }
 
-void Carries::pass_on(StepIndex step) noexcept {
-  states_[step]->is_new = false;
+void Carries::pass_on(StepIndex step, bool is_spoilt) noexcept {
+  states_[step]->is_new = is_spoilt;
   states_[step]->turn.fetch_add(1, std::memory_order_acq_rel);
   states_[step]->turn.notify_all();
 }
@@ -56,7 +56,7 @@ void Carries::pass_on(StepIndex step) noexcept {
 void Carries::skip(StepIndex step, std::uint64_t seq) noexcept {
   if (!states_[step]) return;
   wait_turn(step, seq);
-  pass_on(step);
+  pass_on(step, false);
 }
 
 }  // namespace iqd

@@ -24,18 +24,19 @@ class Carries {
   std::byte* state(StepIndex step) const noexcept { return states_[step] ? states_[step]->memory.data() : nullptr; }
   /// Takes over the state of a step of another plan, which must no longer use it.
   void adopt(StepIndex step, Carries& from, StepIndex from_step) noexcept;
-  /// Whether no block has passed this step yet; call it in turn.
+  /// Whether no block has passed this step yet, or the last one spoilt the state; call it in turn.
   bool is_new(StepIndex step) const noexcept { return states_[step]->is_new; }
   History& history(StepIndex step, std::size_t output) noexcept { return states_[step]->histories[output]; }
   /// Returns in the order of blocks; the stream waits until the previous block has passed on the state.
   void wait_turn(StepIndex step, std::uint64_t seq, StreamView stream) const noexcept;
-  void pass_on(StepIndex step, StreamView stream) noexcept;
+  /// `is_spoilt`: the next block restarts, as after a gap.
+  void pass_on(StepIndex step, StreamView stream, bool is_spoilt = false) noexcept;
   /// Takes the turn of a block that failed before it reached this step, and passes it on.
   void skip(StepIndex step, std::uint64_t seq) noexcept;
 
  private:
   void wait_turn(StepIndex step, std::uint64_t seq) const noexcept;
-  void pass_on(StepIndex step) noexcept;
+  void pass_on(StepIndex step, bool is_spoilt) noexcept;
 
   struct State {
     Buffer memory;

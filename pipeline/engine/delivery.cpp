@@ -86,6 +86,7 @@ void Delivery::publish(const BlockWork& work, int slot) {
   refused_->begin(block_);
   bool all = true;
   for (const auto& route : routes_) all = send(*route, work, slot) && all;
+  const bool lost = is_missing_for_any(work);
 
   const std::int64_t latency = steady_ns() - block.received_ns;
   counters_.latency.record(latency);
@@ -94,10 +95,10 @@ void Delivery::publish(const BlockWork& work, int slot) {
       block.length == plan_.block)
     counters_.deadline_misses.add();
   // Blocks that were found lost already count as published, so this one counts as refused in their place.
-  std::int64_t refused = block.length;
-  if (all || !refused_->add(block_)) refused = refused_->settle(block.length);
+  const bool counts = !all && refused_->add(block_);
+  const std::int64_t refused = counts ? block.length : refused_->settle(block.length);
   counters_.published.add(static_cast<std::uint64_t>(block.length - refused));
-  counters_.drops(Drop::refused).add(static_cast<std::uint64_t>(refused));
+  counters_.drops(counts && lost ? Drop::stage : Drop::refused).add(static_cast<std::uint64_t>(refused));
   ++block_;
   count_events(work);
   show_levels(work);
@@ -126,6 +127,7 @@ void Delivery::finish(bool has_successor) {
 
 void Delivery::count_events(const BlockWork& work) noexcept {
   for (const auto& [port, counters] : tallies_) {
+    if (work.is_missing(port)) continue;
     const auto* counted = reinterpret_cast<const std::int64_t*>(work.fact(port));
     for (std::size_t i = 0; i < counters.size(); ++i)
       if (counted[i] > 0) counters[i]->add(static_cast<std::uint64_t>(counted[i]));
@@ -134,7 +136,7 @@ void Delivery::count_events(const BlockWork& work) noexcept {
 
 void Delivery::show_levels(const BlockWork& work) noexcept {
   for (const auto& [port, gauges] : levels_) {
-    if (work.count(port) == 0) continue;
+    if (work.is_missing(port) || work.count(port) == 0) continue;
     const auto* measured = reinterpret_cast<const float*>(work.fact(port));
     for (std::size_t i = 0; i < gauges.size(); ++i) gauges[i]->set(static_cast<double>(measured[i]));
   }
@@ -153,10 +155,20 @@ void Delivery::close_rows(const BlockWork& work, OutputIndex index) noexcept {
   for (std::size_t r = 1; r < rows; ++r) std::memmove(data + r * row_bytes, data + r * pitch, row_bytes);
 }
 
+bool Delivery::is_missing_for_any(const BlockWork& work) const noexcept {
+  return work.has_missing() &&
+         std::ranges::any_of(routes_, [&](const auto& route) { return work.is_missing(plan_.outputs[route->output]); });
+}
+
 bool Delivery::send(Route& route, const BlockWork& work, int slot) {
   const SampleBlock& block = work.block();
   route.gap += block.gap;  // the next message reports it, whichever block that is of
   if (block.tuned >= 0) route.tuned = block.tuned;
+  if (work.is_missing(plan_.outputs[route.output])) {
+    route.gap += block.length;
+    route.lost += block.length;
+    return false;
+  }
   if (work.output(route.output).extent == 0 && !route.send_empty) return true;
   return hand_over(route, message_of(route, work, slot), block, slot);
 }

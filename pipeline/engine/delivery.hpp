@@ -52,7 +52,8 @@ class Delivery {
   Delivery(const Plan& plan, std::vector<std::unique_ptr<Route>> routes, ResultSlots& slots, Counters& counters);
   /// Continues from the delivery of the previous engine.
   void succeed(const Delivery& before);
-  /// Sends all results of a finished block; a message that is kept holds the slot.
+  /// Sends the results of a finished block; a message that is kept holds the slot. What a stage could not compute is a
+  /// gap before the next message.
   void publish(const BlockWork& work, int slot);
   /// Counts a block that a device did not finish. All later blocks count as lost, too: nothing more is published.
   void count_failed(const BlockWork& work) noexcept;
@@ -74,6 +75,7 @@ class Delivery {
   void count_events(const BlockWork& work) noexcept;
   void show_levels(const BlockWork& work) noexcept;
   void close_rows(const BlockWork& work, OutputIndex index) noexcept;
+  bool is_missing_for_any(const BlockWork& work) const noexcept;
   bool send(Route& route, const BlockWork& work, int slot);
   Message message_of(Route& route, const BlockWork& work, int slot) noexcept;
   std::span<const FactColumn> facts_of(OutputIndex index, const BlockWork& work, int slot) noexcept;

@@ -30,7 +30,8 @@ void Watching::see_source(const BlockWork& work) noexcept {
 
 void Watching::see_results(const BlockWork& work) noexcept {
   for (const WatchedPort& port : ports_)
-    if (port.output != kNoOutput && port.outlet->is_watched()) see(port, work);
+    if (port.output != kNoOutput && port.outlet->is_watched() && !work.is_missing(plan_.outputs[port.output]))
+      see(port, work);
 }
 
 void Watching::see(const WatchedPort& port, const BlockWork& work) noexcept {

@@ -27,8 +27,9 @@ enum class Drop : std::uint8_t {
   refused,  // a publisher or a sink could not take the result
   stopped,  // received while stopping
   device,   // a device failed
+  stage,    // a stage could not compute the block
 };
-inline constexpr std::array<std::string_view, 5> kDropNames{"lanes", "slots", "refused", "stopped", "device"};
+inline constexpr std::array<std::string_view, 6> kDropNames{"lanes", "slots", "refused", "stopped", "device", "stage"};
 
 enum class SourceState : std::uint8_t { closed, opening, streaming, stalled, reconnecting, failed, ended };
 inline constexpr std::array<std::string_view, 7> kSourceStateNames{"closed",       "opening", "streaming", "stalled",

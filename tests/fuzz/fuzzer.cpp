@@ -31,7 +31,8 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
     std::fputs("\n", stderr);
     std::exit(2);
   }
-  ::setenv("CXX", "none", 1);  // so that kernels start no compiler
+  ::setenv("CXX", "none", 1);                // so that kernels start no compiler
+  ::setenv("IQD_PYTHON_WORKER", "none", 1);  // nor Python functions a process
   iqd::log::set_level(iqd::log::Level::none);
   return 0;
 }

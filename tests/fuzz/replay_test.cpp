@@ -20,7 +20,8 @@ namespace fs = std::filesystem;
 class Corpus : public ::testing::TestWithParam<Target> {};
 
 TEST_P(Corpus, EndsNothing) {
-  ::setenv("CXX", "none", 1);  // so that kernels start no compiler
+  ::setenv("CXX", "none", 1);                // so that kernels start no compiler
+  ::setenv("IQD_PYTHON_WORKER", "none", 1);  // nor Python functions a process
   log::set_level(log::Level::none);
   const fs::path folder = built_path(IQD_SOURCE_FOLDER, "IQD_SOURCE_FOLDER") + "/tests/fuzz/corpus";
   int inputs = 0;

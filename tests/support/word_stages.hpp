@@ -248,6 +248,24 @@ class ExtremesStage final : public WordStage {
   }
 };
 
+/// Passes on its input, except that it cannot compute every n-th block, which it counts.
+class LosingStage final : public WordStage {
+ public:
+  static constexpr std::string_view kEvents[] = {"losses"};
+  void fields(FieldVisitor& v) override { v.field("every", every_, {.help = "which blocks are lost", .low = 1}); }
+  void shape(ShapeContext& context) override { context.out[1].tally(kEvents); }
+  void run(const StageIo& io) const noexcept override {
+    const bool loses = io.block->seq % static_cast<std::uint64_t>(every_) == 1;
+    if (loses) io.lose();
+    const PortIo& out = io.out[0];
+    for (std::int64_t row = 0; row < out.rows; ++row)
+      for (std::int64_t p = out.first; p < out.end(); ++p)
+        out.as<Word>()(row, p - out.first) = loses ? 0 : word_at(io.in[0], row, p);
+    io.out[1].put_tally(std::array<std::int64_t, 1>{loses});
+  }
+  std::int64_t every_ = 1 << 30;
+};
+
 /// The planner's converter between types. Casts; supports only these three.
 class CastStage final : public WordStage {
  public:
@@ -326,6 +344,14 @@ inline std::span<const StageEntry> word_stages() {
        {{.name = "levels", .levels = true}},
        make_stage<ExtremesStage>,
        "extremes: {}"},
+      {"test",
+       "losing",
+       "",
+       {{"in", words}},
+       {{"out"}, {.name = "events", .tally = LosingStage::kEvents}},
+       make_stage<LosingStage>,
+       "losing: {}",
+       /*host_only=*/true},
       {"test", "pick", "", {{"in", words}}, {{"finds"}, {"start", "start", true}}, make_stage<PickStage>, "pick: {}"},
       {"test", "pick_bare", "", {{"in", words}}, {{"finds"}}, make_stage<PickStage>, "pick_bare: {}"},
       {"test", "total", "", {{"in", words}}, {{"out"}}, make_stage<TotalStage>, "total: {}"},

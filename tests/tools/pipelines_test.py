@@ -40,7 +40,7 @@ class Pipelines(unittest.TestCase):
             port = door.getsockname()[1]
         text = text.replace(ADDRESS, self.address).replace(MONITOR, f"127.0.0.1:{port}")
         path.write_text(text, encoding="utf-8")
-        for own in iqd.PIPELINES.glob("*.cu"):
+        for own in [*iqd.PIPELINES.glob("*.cu"), *iqd.PIPELINES.glob("*.py")]:
             shutil.copy(own, self.folder)
         return path
 
@@ -107,6 +107,19 @@ class Pipelines(unittest.TestCase):
         largest = max(np.abs(np.frombuffer(payload, "<c8")).max() for _, payload in messages["samples"])
         self.assertGreater(largest, 0.01)
         self.assertLess(largest, 0.2001)
+
+    def test_python_detector(self):
+        self.check("python_detector")
+        messages, pipelines, _ = self.run_for_a_moment("python_detector", ["bursts"])
+        self.assertEqual({m["shape"][1] for m, _ in messages["bursts"]}, {3})
+        bursts = np.concatenate([np.frombuffer(payload, "<i8").reshape(-1, 3) for _, payload in messages["bursts"]])
+        bursts = bursts[bursts[:, 0] > 0]
+        # A packet of 12,672 samples begins every 50,000; a window has 64.
+        late = (bursts[:, 0] + 25000) % 50000 - 25000
+        self.assertLess(np.abs(late).max(), 128)
+        np.testing.assert_array_equal(np.diff(np.round(bursts[:, 0] / 50000)), 1)
+        self.assertLess(np.abs(bursts[:-1, 1] - 12672).max(), 200)
+        self.assertEqual(set(self.counted(pipelines, "python").values()), {0})
 
     def test_service(self):
         self.check("service")
