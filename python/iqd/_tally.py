@@ -20,10 +20,10 @@ class Counts:
 
 
 class _Topic:
-    __slots__ = ("next", "newest_ns", "missing", "last", "departures")
+    __slots__ = ("next", "newest_ns", "missing", "last")
 
-    def __init__(self, departures):
-        self.next, self.departures = None, departures
+    def __init__(self):
+        self.next = None
 
 
 def _is_rate(value):
@@ -75,7 +75,7 @@ class Tally:
             if topic is None:
                 if len(self._topics) >= _MOST_TOPICS:
                     return samples, 0
-                topic = self._topics[message.topic] = _Topic(self._departures())
+                topic = self._topics[message.topic] = _Topic()
             if topic.next == seq:
                 topic.next = seq + 1
             else:
@@ -112,9 +112,8 @@ class Tally:
 
     def _is_restart(self, topic, message):
         if message.seq >= topic.next:
-            departures, before = self._departures(), topic.departures
-            topic.departures = departures
-            return departures != before and _is_another_stream(topic.last, message)
+            # A message may be read long after its connection has ended, so no departure belongs to a certain message.
+            return self._departures() > 0 and _is_another_stream(topic.last, message)
         if self._is_ordered:
             return True
         return message.seq == 0 and topic.next > 1 and (message.time_ns or 0) > topic.newest_ns
