@@ -102,6 +102,7 @@ class Feed:
             try:
                 head = self._recv(zmq.NOBLOCK, False)
             except zmq.Again:
+                self._tally.pause()
                 return None
             payload = rest = None
             parts, more = 1, head.more

@@ -20,10 +20,10 @@ class Counts:
 
 
 class _Topic:
-    __slots__ = ("next", "newest_ns", "missing", "last", "departures")
+    __slots__ = ("next", "newest_ns", "missing", "last", "pauses")
 
-    def __init__(self, departures):
-        self.next, self.departures = None, departures
+    def __init__(self):
+        self.next, self.pauses = None, 0
 
 
 def _is_rate(value):
@@ -42,8 +42,10 @@ def _end_of(header, sample):
 
 
 def _is_another_stream(before, message):
-    """Whether the samples between two messages do not last as long as the time between them."""
-    samples, passed = _minus(message.sample, before.sample), _minus(message.time_ns, before.time_ns)
+    """Whether the samples between two messages do not last as long as the time between them. `before`: header, sample
+    and time of the first."""
+    _, sample, time_ns = before
+    samples, passed = _minus(message.sample, sample), _minus(message.time_ns, time_ns)
     rate = message.header.get("sample_rate")
     if samples is None or passed is None or not _is_rate(rate):
         return samples is not None and samples < 0
@@ -63,6 +65,11 @@ class Tally:
         self._counts = counts
         self._is_ordered, self._departures = is_ordered, departures
         self._topics = {}
+        self._pauses = 0
+
+    def pause(self):
+        """Nothing waits, so the next messages may be those of a publisher that was restarted."""
+        self._pauses += 1
 
     def take(self, message, size):
         """Counts a message; (samples, messages) that were lost just before it."""
@@ -75,12 +82,13 @@ class Tally:
             if topic is None:
                 if len(self._topics) >= _MOST_TOPICS:
                     return samples, 0
-                topic = self._topics[message.topic] = _Topic(self._departures())
-            if topic.next == seq:
+                topic = self._topics[message.topic] = _Topic()
+            if topic.next == seq and topic.pauses == self._pauses:
                 topic.next = seq + 1
             else:
                 lost, samples = self._follow(topic, message)
-            topic.last = message
+                topic.pauses = self._pauses
+            topic.last = message.header, message.sample, message.time_ns
             time_ns = message.time_ns or 0
             if topic.newest_ns < time_ns:
                 topic.newest_ns = time_ns
@@ -89,7 +97,7 @@ class Tally:
         return samples, lost
 
     def _follow(self, topic, message):
-        """A number that is not the next one: (messages, samples) lost before it."""
+        """A number that may not be the next one: (messages, samples) lost before it."""
         seq, first = message.seq, topic.next is None
         if first or self._is_restart(topic, message):
             self._counts.restarts += not first
@@ -101,20 +109,22 @@ class Tally:
                 self._counts.lost_messages -= 1
             return 0, message.gap
         lost = seq - topic.next
+        if lost == 0:
+            topic.next = seq + 1
+            return 0, message.gap
         self._counts.lost_messages += lost
         topic.missing.update(dict.fromkeys(range(max(topic.next, seq - _MOST_MISSING), seq), True))
         while len(topic.missing) > _MOST_MISSING:
             del topic.missing[next(iter(topic.missing))]
         topic.next = seq + 1
-        end = _end_of(topic.last.header, topic.last.sample)
+        end = _end_of(*topic.last[:2])
         on_the_way = message.sample - message.gap - end if end is not None and message.sample is not None else 0
         return lost, message.gap + max(on_the_way, 0)
 
     def _is_restart(self, topic, message):
         if message.seq >= topic.next:
-            departures, before = self._departures(), topic.departures
-            topic.departures = departures
-            return departures != before and _is_another_stream(topic.last, message)
+            # A message may be read long after its connection has ended, so no departure belongs to a certain message.
+            return _is_another_stream(topic.last, message) and self._departures() > 0
         if self._is_ordered:
             return True
         return message.seq == 0 and topic.next > 1 and (message.time_ns or 0) > topic.newest_ns

@@ -194,6 +194,19 @@ def _write_archive(path, encoder, text):
             tar.add(data, f"{stem}.sigmf-data")
 
 
+def _store(path, encoder, text, overwrite):
+    names = (path,) if path.endswith(".sigmf") else paths_of(path)[::-1]
+    for name in names:
+        if not overwrite and os.path.lexists(name):
+            raise Error(f"{name}: already exists; give overwrite=True or another name")
+    if len(names) == 1:
+        _write_archive(path, encoder, text)
+    else:
+        with _replacing(*names) as (data, meta):
+            _write_data(data, encoder)
+            _write_text(meta, text)
+
+
 def _own_facts(x, frequency, time):
     """The only capture; what is not given is what the samples say themselves."""
     frequency = (getattr(x, "frequency", None) or None) if frequency is None else frequency
@@ -232,16 +245,7 @@ def write(path, x, *, rate=None, frequency=None, time=None, datatype=None, annot
              if text is not None}
     text = _metadata(encoder, datatype, rate, texts, captures, annotations)
     path = os.fspath(path)
-    names = (path,) if path.endswith(".sigmf") else paths_of(path)[::-1]
-    for name in names:
-        if not overwrite and os.path.lexists(name):
-            raise Error(f"{name}: already exists; give overwrite=True or another name")
-    if len(names) == 1:
-        _write_archive(path, encoder, text)
-    else:
-        with _replacing(*names) as (data, meta):
-            _write_data(data, encoder)
-            _write_text(meta, text)
+    _store(path, encoder, text, overwrite)
     if encoder.clipped:
         warnings.warn(f"{encoder.clipped} numbers are beyond full scale and were clipped", ConversionWarning,
                       stacklevel=2)

@@ -105,7 +105,7 @@ class Refusal(RecordingTest):
                                              {"core:sample_start": 5, "core:global_index": 9}],
                                    annotations=[{"core:sample_start": 1, "core:sample_count": 2}], num_channels=1))
         read = 0
-        for _ in range(3000):
+        for _ in range(1000):
             wrong = list(text)
             for at in rng.integers(0, len(wrong), 2):
                 wrong[at] = chr(rng.integers(32, 127))
@@ -116,7 +116,7 @@ class Refusal(RecordingTest):
                 read += 1
             except iqd.ConfigError:
                 pass
-        self.assertGreater(read, 100)
+        self.assertGreater(read, 30)
 
 
 if __name__ == "__main__":

@@ -79,6 +79,10 @@ class Losses(SubscribeTest):
         sub = self.read_from_several([block(0), block(1)], late, [block(9), block(10)])
         self.assertEqual((sub.restarts, sub.lost_messages), (2, 0))
 
+    def test_a_restart_that_continues_with_the_next_number(self):
+        sub = self.read_from_several([block(0), block(1)], [block(2, time_ns=10**18 + 10**9)], [block(3), block(4)])
+        self.assertEqual((sub.restarts, sub.lost_messages), (2, 0))
+
     def test_a_connection_that_broke_is_no_restart(self):
         sub = self.read_from_several([block(0), block(1)], [block(4), block(5)])
         self.assertEqual((sub.restarts, sub.lost_messages, sub.lost_samples), (0, 2, 20))
@@ -183,7 +187,7 @@ class Resources(SubscribeTest):
         frames = json_frames("t", ramp(64).reshape(2, 32), dims=["packet", "n"],
                              packets=[{"start": 1, "metric": 0.5}, {"start": 2, "metric": None}])
         threading.Thread(target=lambda: [publisher.send(frames) for _ in range(count)], daemon=True).start()
-        with iqd.subscribe(publisher.endpoint, kind="pull", timeout=PATIENCE) as sub:
+        with iqd.subscribe(publisher.endpoint, kind="pull", timeout=PATIENCE, hwm=100) as sub:
             for _ in range(count // 5):
                 self.assertEqual(len(next(sub).items), 2)
             before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
