@@ -264,9 +264,9 @@ void StageRunner::finish_block() {
   }
   if (!work_->has_missing()) return;
   const std::vector<PlanStep>& steps = plan_.steps;
-  const auto lost = std::ranges::find_if(
+  const auto at = std::ranges::find_if(
       steps, [&](const PlanStep& s) { return !s.out.empty() && work_->is_missing(s.out.front()); });
-  throw SetupError(fmt::format("stage '{}' could not compute the block at {}", lost != steps.end() ? lost->name : "?",
+  throw SetupError(fmt::format("stage '{}' could not compute the block at {}", at != steps.end() ? at->name : "?",
                                work_->block().first));
 }
 
