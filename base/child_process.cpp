@@ -29,7 +29,7 @@ std::vector<std::string> environment_of(const ChildProcess::Options& options) {
     if (std::ranges::none_of(options.unset, begins)) all.push_back(variable);
   }
   for (const auto& [name, value] : options.environment)
-    if (std::getenv(name.c_str()) == nullptr) all.push_back(name + '=' + value);
+    if (std::getenv(name.c_str()) == nullptr) all.push_back(fmt::format("{}={}", name, value));
   return all;
 }
 

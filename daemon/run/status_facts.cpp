@@ -25,7 +25,7 @@ Phrase count_phrase(std::string_view name, std::uint64_t now, std::uint64_t then
 /// Whether an event with this name says that something was lost.
 bool is_loss(std::string_view event) {
   for (const char* part : {"bad", "error", "fail", "refused", "cut", "not_", "crowded", "untrained", "left_out",
-                           "erased", "clipped", "unlocked", "lost"})
+                           "erased", "clipped", "unlocked", "lost", "raised", "unfit", "late", "died", "unserved"})
     if (event.find(part) != event.npos) return true;
   return false;
 }

@@ -129,13 +129,13 @@ void BlockWork::run_step(StepIndex index, StreamView stream) noexcept {
 
 void BlockWork::run_stage(StepIndex index, StageIo& io, StreamView stream) noexcept {
   const PlanStep& step = plan().steps[index];
-  bool lost = false;
-  if (step.side == Side::host) io.lost = &lost;
+  bool failed = false;
+  if (step.side == Side::host) io.failed = &failed;
   running_.step.store(index, std::memory_order_relaxed);
   running_.began_ns.store(steady_ns(), std::memory_order_release);
   step.runs[step.side == Side::device ? lane_.device_index : 0]->enqueue(io, stream);
   running_.began_ns.store(0, std::memory_order_release);
-  if (lost) missing_.lose(index);
+  if (failed) missing_.fail(index);
 }
 
 void BlockWork::run_in_turn(StepIndex index, StageIo& io, StreamView stream) noexcept {

@@ -86,7 +86,7 @@ void Delivery::publish(const BlockWork& work, int slot) {
   refused_->begin(block_);
   bool all = true;
   for (const auto& route : routes_) all = send(*route, work, slot) && all;
-  const bool lost = is_missing_for_any(work);
+  const bool is_missing = is_missing_for_any(work);
 
   const std::int64_t latency = steady_ns() - block.received_ns;
   counters_.latency.record(latency);
@@ -98,7 +98,7 @@ void Delivery::publish(const BlockWork& work, int slot) {
   const bool counts = !all && refused_->add(block_);
   const std::int64_t refused = counts ? block.length : refused_->settle(block.length);
   counters_.published.add(static_cast<std::uint64_t>(block.length - refused));
-  counters_.drops(counts && lost ? Drop::stage : Drop::refused).add(static_cast<std::uint64_t>(refused));
+  counters_.drops(counts && is_missing ? Drop::stage : Drop::refused).add(static_cast<std::uint64_t>(refused));
   ++block_;
   count_events(work);
   show_levels(work);

@@ -9,20 +9,20 @@
 
 namespace iqd {
 
-/// Which results of a block are missing, since a stage could not compute it (`StageIo::lose`).
+/// Which results of a block are missing, since a stage could not compute it (`StageIo::fail`).
 class MissingPorts {
  public:
-  explicit MissingPorts(const Plan& plan) : lost_(plan.steps.size()), ports_(plan.ports.size()) {}
+  explicit MissingPorts(const Plan& plan) : failed_(plan.steps.size()), ports_(plan.ports.size()) {}
   void clear() noexcept {
     if (!any_) return;
     any_ = false;
-    lost_.assign(lost_.size(), false);
+    failed_.assign(failed_.size(), false);
     ports_.assign(ports_.size(), false);
   }
-  void lose(StepIndex step) noexcept { any_ = lost_[step] = true; }
+  void fail(StepIndex step) noexcept { any_ = failed_[step] = true; }
   bool any() const noexcept { return any_; }
 
-  /// Marks the outputs of the first `steps` steps: those of a step that lost the block, except what it counts, and those
+  /// Marks the outputs of the first `steps` steps: those of a step that failed, except what it counts, and those
   /// made of missing ones.
   void spread(const Plan& plan, StepIndex steps) noexcept {
     for (StepIndex s = 0; any_ && s < steps; ++s) {
@@ -31,16 +31,16 @@ class MissingPorts {
       for (std::size_t o = 0; o < step.out.size(); ++o) {
         const OutputSpec& output = step.entry->outputs[o];
         const bool counts = !output.tally.empty() || output.levels;
-        if (inherits || (lost_[s] && !counts)) ports_[step.out[o]] = true;
+        if (inherits || (failed_[s] && !counts)) ports_[step.out[o]] = true;
       }
     }
   }
 
   // After `spread`.
   bool has(PortIndex port) const noexcept { return any_ && ports_[port]; }
-  /// Whether the step made its outputs of missing ones, or lost them.
+  /// Whether the step made its outputs of missing ones, or failed.
   bool spoils(const PlanStep& step, StepIndex index) const noexcept {
-    return any_ && (lost_[index] || inputs_are_missing(step));
+    return any_ && (failed_[index] || inputs_are_missing(step));
   }
 
  private:
@@ -49,8 +49,8 @@ class MissingPorts {
   }
 
   bool any_ = false;
-  std::vector<bool> lost_;   // by step
-  std::vector<bool> ports_;  // by port
+  std::vector<bool> failed_;  // by step
+  std::vector<bool> ports_;   // by port
 };
 
 }  // namespace iqd

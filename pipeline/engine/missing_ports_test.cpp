@@ -13,17 +13,17 @@ namespace {
 
 constexpr std::int64_t kBlock = 64, kBlocks = 20, kEvery = 5;
 
-const StageLine kWindow{"window", "{past: 3}", "", {{"", "losing.out"}}};
+const StageLine kWindow{"window", "{past: 3}", "", {{"", "failing.out"}}};
 
-bool is_lost(std::int64_t block) {
+bool fails(std::int64_t block) {
   return block % kEvery == 1;
 }
 
-Rig::Options losing(std::vector<StageLine> after, std::vector<std::string> publish) {
+Rig::Options failing(std::vector<StageLine> after, std::vector<std::string> publish) {
   Rig::Options o;
   o.block = kBlock;
   o.lanes = 3;
-  o.stages = {{"losing", "{every: 5}"}};
+  o.stages = {{"failing", "{every: 5}"}};
   o.stages.insert(o.stages.end(), after.begin(), after.end());
   o.publish = std::move(publish);
   return o;
@@ -34,24 +34,24 @@ std::uint64_t counted(Rig& rig, const char* stage, const char* event) {
 }
 
 /// The next message reports the samples as a gap, and they count as dropped by a stage.
-TEST(MissingPorts, ALostBlockIsAGap) {
-  Rig rig(losing({}, {"losing.out"}), {{{{.samples = kBlock * kBlocks}}}});
+TEST(MissingPorts, ABlockThatIsMissingIsAGap) {
+  Rig rig(failing({}, {"failing.out"}), {{{{.samples = kBlock * kBlocks}}}});
   rig.run();
   rig.expect_conserved();
   rig.expect_continuous();
   EXPECT_EQ(rig.records[0].sent.size(), 16u);
   EXPECT_EQ(rig.drops(Drop::stage), 4u * kBlock);
   EXPECT_EQ(rig.drops(Drop::refused), 0u);
-  EXPECT_EQ(counted(rig, "losing", "losses"), 4u) << "its own tally counts";
+  EXPECT_EQ(counted(rig, "failing", "failures"), 4u) << "its own tally counts";
 }
 
 /// What does not depend on the stage is published; what does is missing, through several stages.
 TEST(MissingPorts, OnlyWhatDependsOnItIsMissing) {
   const std::vector<StageLine> after{kWindow,
                                      {"sum", "{}", "", {{"in0", "window.out"}, {"in1", "source"}}},
-                                     {"parity", "{}", "", {{"", "losing.out"}}},
+                                     {"parity", "{}", "", {{"", "failing.out"}}},
                                      {"parity", "{}", "all", {{"", "source"}}}};
-  Rig rig(losing(after, {"source", "sum.out"}), {{{{.samples = kBlock * kBlocks}}}});
+  Rig rig(failing(after, {"source", "sum.out"}), {{{{.samples = kBlock * kBlocks}}}});
   rig.run();
   rig.expect_conserved();
   rig.expect_continuous(0);
@@ -66,9 +66,9 @@ TEST(MissingPorts, OnlyWhatDependsOnItIsMissing) {
   EXPECT_EQ(words("all"), 20u * kBlock);
 }
 
-/// The past of the next block was computed again, so it holds the samples of the lost block.
+/// The past of the next block was computed again, so it holds the samples of that block.
 TEST(MissingPorts, TheNextBlockHasItsPast) {
-  Rig rig(losing({kWindow}, {"window.out"}), {{{{.samples = kBlock * kBlocks}}}});
+  Rig rig(failing({kWindow}, {"window.out"}), {{{{.samples = kBlock * kBlocks}}}});
   rig.run();
   Rig::Options all;
   all.stages = {{"window", "{past: 3}"}};
@@ -77,16 +77,16 @@ TEST(MissingPorts, TheNextBlockHasItsPast) {
   whole.run();
   std::size_t at = 0;
   for (const Sent& s : whole.records[0].sent) {
-    if (is_lost(s.sample / kBlock)) continue;
+    if (fails(s.sample / kBlock)) continue;
     ASSERT_LT(at, rig.records[0].sent.size());
     EXPECT_EQ(rig.records[0].sent[at++].payload, s.payload) << "at " << s.sample;
   }
 }
 
-/// State does not continue over a block that was lost, nor does it include that block's zeros.
-TEST(MissingPorts, StateRestartsAfterALostBlock) {
+/// State does not continue over a block that is missing, nor does it include that block's zeros.
+TEST(MissingPorts, StateRestartsAfterIt) {
   for (const char* reader : {"running.out", "window.out"}) {
-    Rig rig(losing({{"running", "{}", "", {{"", "losing.out"}}}, {"window", "{past: 2}"}}, {"running.out", reader}),
+    Rig rig(failing({{"running", "{}", "", {{"", "failing.out"}}}, {"window", "{past: 2}"}}, {"running.out", reader}),
             {{{{.samples = kBlock * kBlocks}}}});
     rig.run();
     rig.expect_conserved();
@@ -105,7 +105,7 @@ TEST(MissingPorts, StateRestartsAfterALostBlock) {
 
 /// A message that an outlet refuses in the same block does not count twice.
 TEST(MissingPorts, ABlockCountsOnce) {
-  Rig rig(losing({}, {"losing.out", "source"}), {{{{.samples = kBlock * kBlocks}}}});
+  Rig rig(failing({}, {"failing.out", "source"}), {{{{.samples = kBlock * kBlocks}}}});
   rig.records[1].refuse = [](const Message& m) { return (m.sample / kBlock) % 3 == 0; };
   rig.run();
   rig.expect_conserved();
@@ -115,7 +115,7 @@ TEST(MissingPorts, ABlockCountsOnce) {
 
 /// A device computes what follows; its results are missing as well.
 TEST(MissingPorts, ADeviceMayFollow) {
-  Rig::Options o = losing({kWindow, {"running"}}, {"window.out", "running.out", "source"});
+  Rig::Options o = failing({kWindow, {"running"}}, {"window.out", "running.out", "source"});
   o.stages.front().side = Side::host;
   o.devices = {make_devices(1).front()};
   Rig rig(o, {{{{.samples = kBlock * kBlocks}}}});

@@ -87,13 +87,13 @@ struct StageIo {
   std::byte* carry = nullptr;
   bool fresh = false;                  // with a carry: this block follows a gap or the start
   const SampleBlock* block = nullptr;  // in memory that a device can read, as `first_at`
-  bool* lost = nullptr;                // on the host, see `lose`
+  bool* failed = nullptr;              // on the host, see `fail`
 
-  /// This stage could not compute the block: what it makes of it is missing, and so is what later stages make of that.
-  /// Its tally and its levels count. It has written its outputs nevertheless, zeros for instance, since later stages
-  /// read them.
-  void lose() const noexcept {
-    if (lost) *lost = true;
+  /// This stage could not compute the block: its results are missing, and so is what later stages make of them. Its
+  /// tally and its levels count. It has written its outputs nevertheless, zeros for instance, since later stages read
+  /// them.
+  void fail() const noexcept {
+    if (failed) *failed = true;
   }
 
   /// New positions that all inputs have, for streams of one rate: earlier stages may make them begin and end apart.

@@ -20,6 +20,7 @@ import socket
 import sys
 
 JOB, CONTROL, REQUESTS, ANSWERS = 3, 4, 5, 6
+PROTOCOL = 1  # job.hpp: kProtocol
 
 
 def part(name):
@@ -88,6 +89,9 @@ def main():
     control = Control()
     program = part("program")
     try:
+        if job["protocol"] != PROTOCOL:
+            raise program.Refusal(f"{os.path.abspath(__file__)} belongs to another version of iqd: install the python3-iqd "
+                                  "of the same version")
         part("limits").keep_to(job)
         os.register_at_fork(after_in_child=end_with_the_parent)
         sys.stdout.reconfigure(line_buffering=True, errors="replace")

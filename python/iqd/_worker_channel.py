@@ -16,6 +16,7 @@ REQUEST = struct.Struct("<II19qd")  # channel.hpp: Request
 ANSWER = struct.Struct("<Iq")       # channel.hpp: Answer, without its word
 
 _WAIT_S = 1
+_RETRY = 256  # calls
 _FUTEX_WAIT, _FUTEX_WAKE = 0, 1
 _FUTEX = {"x86_64": 202, "aarch64": 98}
 _IN_ORDER = os.uname().machine == "x86_64"  # stores and loads stay in order without a barrier
@@ -50,20 +51,31 @@ class Channel:
         self._number = _FUTEX[os.uname().machine]
         self._timeout = ctypes.byref(_Time(_WAIT_S, 0))
         self._spin_ns = spin_ns
-        self._last = 0
+        self._spins, self._turn, self._last = True, 0, 0
 
     def wait(self):
         """True when there is a request; False after a second without one."""
         word, last = self._request_word, self._last
-        until = time.perf_counter_ns() + self._spin_ns
-        while time.perf_counter_ns() < until:
-            if word[0] != last or word[0] != last or word[0] != last or word[0] != last:
-                return self._taken()
+        self._turn = (self._turn + 1) % _RETRY
+        if (self._spins or self._turn == 0) and self._spin(word, last):
+            return self._taken()
         while word[0] == last:
             if self._futex(self._number, self._request_at, _FUTEX_WAIT, last, self._timeout) != 0:
                 if ctypes.get_errno() == 110:  # ETIMEDOUT
                     return False
         return self._taken()
+
+    def _spin(self, word, last):
+        """Looks for a request for a moment. If that was in vain, it is not done again soon: the daemon's thread may be
+        waiting for this CPU."""
+        until = time.perf_counter_ns() + self._spin_ns
+        self._spins = False
+        while time.perf_counter_ns() < until:
+            if word[0] != last or word[0] != last or word[0] != last or word[0] != last:
+                self._spins = True
+                break
+            os.sched_yield()
+        return self._spins
 
     def _taken(self):
         self._last = self._request_word[0]

@@ -249,19 +249,21 @@ class ExtremesStage final : public WordStage {
 };
 
 /// Passes on its input, except that it cannot compute every n-th block, which it counts.
-class LosingStage final : public WordStage {
+class FailingStage final : public WordStage {
  public:
-  static constexpr std::string_view kEvents[] = {"losses"};
-  void fields(FieldVisitor& v) override { v.field("every", every_, {.help = "which blocks are lost", .low = 1}); }
+  static constexpr std::string_view kEvents[] = {"failures"};
+  void fields(FieldVisitor& v) override {
+    v.field("every", every_, {.help = "which blocks it cannot compute", .low = 1});
+  }
   void shape(ShapeContext& context) override { context.out[1].tally(kEvents); }
   void run(const StageIo& io) const noexcept override {
-    const bool loses = io.block->seq % static_cast<std::uint64_t>(every_) == 1;
-    if (loses) io.lose();
+    const bool fails = io.block->seq % static_cast<std::uint64_t>(every_) == 1;
+    if (fails) io.fail();
     const PortIo& out = io.out[0];
     for (std::int64_t row = 0; row < out.rows; ++row)
       for (std::int64_t p = out.first; p < out.end(); ++p)
-        out.as<Word>()(row, p - out.first) = loses ? 0 : word_at(io.in[0], row, p);
-    io.out[1].put_tally(std::array<std::int64_t, 1>{loses});
+        out.as<Word>()(row, p - out.first) = fails ? 0 : word_at(io.in[0], row, p);
+    io.out[1].put_tally(std::array<std::int64_t, 1>{fails});
   }
   std::int64_t every_ = 1 << 30;
 };
@@ -345,12 +347,12 @@ inline std::span<const StageEntry> word_stages() {
        make_stage<ExtremesStage>,
        "extremes: {}"},
       {"test",
-       "losing",
+       "failing",
        "",
        {{"in", words}},
-       {{"out"}, {.name = "events", .tally = LosingStage::kEvents}},
-       make_stage<LosingStage>,
-       "losing: {}",
+       {{"out"}, {.name = "events", .tally = FailingStage::kEvents}},
+       make_stage<FailingStage>,
+       "failing: {}",
        /*host_only=*/true},
       {"test", "pick", "", {{"in", words}}, {{"finds"}, {"start", "start", true}}, make_stage<PickStage>, "pick: {}"},
       {"test", "pick_bare", "", {{"in", words}}, {{"finds"}}, make_stage<PickStage>, "pick_bare: {}"},

@@ -4,6 +4,7 @@
 
 import json
 import os
+import pathlib
 import re
 import signal
 import subprocess
@@ -251,6 +252,39 @@ class InferenceSession:
         self.pipeline("{file: mine.py, function: around, past: 2, future: 3}")
         done = self.iqd("check", "p.yaml", code=2, env={**os.environ, "IQD_PYTHON_WORKER": "/none"})
         self.assertIn("apt install python3-iqd", done.stderr)
+
+    def test_a_part_of_another_version_is_refused(self):
+        own = pathlib.Path(iqd.__file__).parents[2] / "python" / "iqd"
+        for script in own.glob("_worker*.py"):
+            text = script.read_text(encoding="utf-8")
+            self.write(script.name, text.replace("PROTOCOL = ", "PROTOCOL = 1000 + "))
+        self.pipeline("{file: mine.py, function: around, past: 2, future: 3}")
+        done = self.iqd("check", "p.yaml", code=2, env={**os.environ, "IQD_PYTHON_WORKER": str(self.folder / "_worker.py")})
+        self.assertIn("another version of iqd", done.stderr)
+
+    def test_a_changed_module_is_read_by_a_reload(self):
+        self.write("helper.py", "gain = 2\n")
+        self.write("f.py", "import helper\ndef f(x, meta): return helper.gain * x\n")
+        where = iqd.endpoint()
+        text = f"""name: p
+source: {{generate: {{rate: 1e6, pace: true}}}}
+stages:
+  - signal_source: {{waveform: constant}}
+  - python: {{file: f.py}}
+publish:
+  - {{port: python.out, topic: t, bind: "{where}"}}
+"""
+        with self.daemon(text) as daemon:
+            reader = self.reader(where, "t")
+            self.collect(reader, lambda m: abs(m.x[0]) == 2)
+            self.write("helper.py", "gain = 3\n")
+            daemon.signal(signal.SIGHUP)
+            daemon.wait_for_log("python.file changed between two blocks")
+            messages = self.collect(reader, lambda m: abs(m.x[0]) == 3)
+            self.assertContinuous(messages)
+            for m in messages:
+                self.assertEqual(len(set(m.x.tolist())), 1, "a block has one function")
+            self.assertEqual(daemon.stop(), 0, daemon.text)
 
     def test_over_http_values_change_and_code_does_not(self):
         port = iqd.free_port()

@@ -17,7 +17,8 @@ std::string Job::key() const {
 }
 
 std::string Job::text(std::size_t shared) const {
-  const nlohmann::json job{{"kind", program.is_model ? "onnx" : "python"},
+  const nlohmann::json job{{"protocol", kProtocol},
+                           {"kind", program.is_model ? "onnx" : "python"},
                            {"file", program.name},
                            {"path", program.path},
                            {"folder", program.folder},

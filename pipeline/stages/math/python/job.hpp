@@ -10,6 +10,9 @@
 
 namespace iqd::python {
 
+/// Changes with what processes and daemon exchange: they may be of different packages.
+inline constexpr int kProtocol = 1;
+
 /// What the processes of a stage load, and how they run. Stages with the same job may share them.
 struct Job {
   Program program;

@@ -15,7 +15,7 @@
 /// y                what `out` declares
 ///
 /// It runs in processes of its own, `workers` of them, each with one block at a time. Samples and results pass through
-/// memory that both processes map. If it fails, its block is missing (`StageIo::lose`) and counted in `events`; no block
+/// memory that both processes map. If it fails, its block is missing (`StageIo::fail`) and counted in `events`; no block
 /// waits longer than `limit` for a free process, nor for an answer. A process that does not answer in time is killed
 /// with its children, and another one is started. f must depend on its arguments alone: blocks come in any order, and
 /// some positions more than once.

@@ -28,7 +28,7 @@ class Block {
   Block(const Prepared& prepared, const StageIo& io) noexcept
       : crew_(*prepared.crew), setup_(prepared.setup), shapes_(setup_.shapes), io_(io), out_(io.out[0]) {}
 
-  /// False if it is lost.
+  /// False if it failed.
   bool compute(Counts& counts) noexcept {
     place_ = crew_.take();
     if (!place_) ++counts[kUnserved];
@@ -193,9 +193,9 @@ class Block {
 void run_cpu(const Prepared& prepared, const StageIo& io) noexcept {
   Counts counts{};
   Block block(prepared, io);
-  const bool is_lost = !block.is_empty() && !block.compute(counts);
-  if (is_lost || block.is_empty()) block.blank();
-  if (is_lost) io.lose();
+  const bool has_failed = !block.is_empty() && !block.compute(counts);
+  if (has_failed || block.is_empty()) block.blank();
+  if (has_failed) io.fail();
   counts[kRestarted] = prepared.crew->take_restarts();
   if (io.out.size() > 1) io.out[1].put_tally(counts);
 }

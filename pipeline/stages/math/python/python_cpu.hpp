@@ -16,7 +16,7 @@ struct Prepared {
   Setup setup;
 };
 
-/// Computes one block, or loses it.
+/// Computes one block, or fails.
 void run_cpu(const Prepared& prepared, const StageIo& io) noexcept;
 
 }  // namespace iqd::python

@@ -162,13 +162,11 @@ void Config::fields(FieldVisitor& v) {
       {.help = "a process that takes longer for a block is killed", .unit = Unit::seconds, .low = 0.001, .high = 3600});
   v.field("start", start,
           {.help = "how long it may take to load the file", .unit = Unit::seconds, .low = 0.1, .high = 3600});
-  v.field(
-      "spin", spin,
-      {.help = "how long both sides look for each other's next word before they sleep: a longer time costs CPU, and "
-               "saves the time to wake up",
-       .unit = Unit::seconds,
-       .low = 0,
-       .high = 1});
+  v.field("spin", spin,
+          {.help = "how long daemon and process look for each other's next word before they sleep",
+           .unit = Unit::seconds,
+           .low = 0,
+           .high = 1});
   v.field(
       "memory", memory,
       {.help = "address space of a process", .unit = Unit::bytes, .low = 0x1p26, .high = 0x1p50, .bare_low = 0x1p20});

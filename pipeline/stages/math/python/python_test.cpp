@@ -169,6 +169,11 @@ TEST(Python, MistakesInItsShapes) {
               ::testing::HasSubstr("past: only a stream has a past"));
 }
 
+TEST(Python, ParametersHaveALimit) {
+  EXPECT_THAT(complaint_of(keys_with("return x", "params: {k: " + std::string(70'000, 'a') + "}", "x, meta, k")),
+              ::testing::HasSubstr("params: are too long: 70"));
+}
+
 TEST(Python, MistakesInItsTextHaveALine) {
   EXPECT_THAT(complaint_of("{code: \"def f(x, meta):\\n  return (\"}"), ::testing::HasSubstr("SyntaxError"));
   EXPECT_THAT(complaint_of(keys_with("return x", "function: g")),

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -89,15 +90,25 @@ Ending Worker::call(std::int64_t limit_ns, std::int64_t& count) noexcept {
   return Ending::good;
 }
 
-bool Worker::wait_for(std::uint32_t number, std::int64_t limit_ns) const noexcept {
+/// Spins for a moment before it sleeps: an answer that comes sooner costs no system call. If that was in vain, it is not
+/// done again soon, since the process may be waiting for this CPU.
+bool Worker::wait_for(std::uint32_t number, std::int64_t limit_ns) noexcept {
+  constexpr std::uint32_t kRetry = 256;  // calls
   const FutexWord& word = answer().word;
   const std::int64_t began = steady_ns();
+  const std::int64_t spin_ns = spins_ || number % kRetry == 0 ? spin_ns_ : 0;
   for (;;) {
     const std::uint32_t seen = word.load(std::memory_order_acquire);
-    if (seen == number) return true;
     const std::int64_t waited = steady_ns() - began;
-    if (waited >= limit_ns) return false;
-    if (waited >= spin_ns_) futex_wait(word, seen, limit_ns - waited);
+    const bool is_spinning = waited < spin_ns;
+    if (seen == number || waited >= limit_ns) {
+      if (spin_ns > 0) spins_ = is_spinning;
+      return seen == number;
+    }
+    if (is_spinning)
+      ::sched_yield();
+    else
+      futex_wait(word, seen, limit_ns - waited);
   }
 }
 

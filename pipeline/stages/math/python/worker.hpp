@@ -57,7 +57,7 @@ class Worker {
  private:
   ChildProcess start(const Job& job);
   Answer& answer() const noexcept { return *reinterpret_cast<Answer*>(answers_.data()); }
-  bool wait_for(std::uint32_t number, std::int64_t limit_ns) const noexcept;
+  bool wait_for(std::uint32_t number, std::int64_t limit_ns) noexcept;
 
   SharedFile requests_;
   SharedFile answers_;
@@ -65,6 +65,7 @@ class Worker {
   FileHandle output_;
   ChildProcess process_;
   const std::int64_t spin_ns_;
+  bool spins_ = true;         // the last spin was not in vain
   std::uint32_t number_ = 0;  // of the last request
   bool is_cut_off_ = false;   // it has closed its descriptors
   std::atomic<bool> is_lost_{false};
