@@ -78,7 +78,10 @@ class CudaBackend final : public Backend {
   }
   void wait_for(StreamView stream) override {
     use();
-    check(cudaStreamSynchronize(stream_of(stream)), "cudaStreamSynchronize");
+    if (stream.handle == nullptr)
+      check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    else
+      check(cudaStreamSynchronize(stream_of(stream)), "cudaStreamSynchronize");
   }
   std::unique_ptr<Queue> make_queue(const QueueOptions& options) override {
     return std::make_unique<CudaQueue>(device_, options);

@@ -11,7 +11,7 @@ KINDS = {"integer": "int", "number": "float", "boolean": "bool", "string": "str"
 def type_of(of):
     """A key's type; values in a JSON schema without a type can be lists, which NumPy's arrays replace."""
     if "enum" in of:
-        return f"Literal[{', '.join(json.dumps(value) for value in of['enum'])}]"
+        return f"Literal[{', '.join(repr(value) for value in of['enum'])}]"
     kinds = of.get("type", [])
     kinds = kinds if isinstance(kinds, list) else [kinds]
     if not kinds or any(kind not in KINDS for kind in kinds):
@@ -34,7 +34,7 @@ def overload(stage):
         else:
             lines[-1] += f" {part},"
     lines[-1] = lines[-1][:-1] + ") -> Stage:"
-    return "\n".join(lines + [f'    """{stage["summary"]}"""', ""])
+    return "\n".join(lines + [f"    {stage['summary']!r}", ""])
 
 
 def stubs(text):

@@ -2,33 +2,83 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays that know their rate, their frequency and their axes."""
 
+import collections
+
 import numpy as np
+
+Dim = collections.namedtuple("Dim", "name labels frequencies extent")
+_Pick = collections.namedtuple("_Pick", "dim start step")  # which entries of a dimension an array has
 
 
 class Format:
-    """What all arrays of a port have in common. `dims`: (name, labels, frequencies) of each dimension; `varying`: which
-    of them is the stream, or counts what was found; `rate`: of the stream's items, 0 if there is none."""
+    """What all arrays of a port have in common. `dims`: name, labels and frequencies of each dimension; `along`: which of
+    them is the stream, or counts what was found; `rate`: of the stream's items, 0 if it is none."""
 
-    def __init__(self, port, dims, varying, rate, frequency, source_rate, llr_scale):
-        self.port, self.dims, self.varying = port, [tuple(d) for d in dims], varying
+    def __init__(self, port, dims, along, rate, frequency, source_rate, llr_scale):
+        self.port, self.dims, self.along = port, [Dim(*d) for d in dims], along
         self.rate, self.frequency, self.source_rate, self.llr_scale = rate, frequency, source_rate, llr_scale
 
-    def axis(self, dim, size, first):
-        """The values along a dimension: Hz, seconds or labels; None: only numbers. `first`: the position in the stream at
+    def values(self, pick, size, first):
+        """Hz, seconds or labels of `size` entries; None: they are only numbers. `first`: the position in the stream at
         which the array begins."""
-        _, labels, frequencies = self.dims[dim]
-        if dim == self.varying:
-            return (first + np.arange(size)) / self.rate if self.rate else None
+        number = pick.start + pick.step * np.arange(size)
+        if pick.dim == self.along:
+            return (first + number) / self.rate if self.rate else None
+        _, labels, frequencies, extent = self.dims[pick.dim]
         if isinstance(frequencies, tuple):
             start, step, wrap = frequencies
-            number = np.arange(size)
-            return start + step * (np.where(number >= wrap, number - size, number) if wrap else number)
+            return start + step * (np.where(number >= wrap, number - extent, number) if wrap else number)
         if frequencies is not None:
-            return np.asarray(frequencies)
-        return np.asarray(labels) if labels else None
+            return np.asarray(frequencies)[number]
+        return np.asarray(labels)[number] if labels else None
 
 
-class Array(np.ndarray):
+class Known:
+    """What a result knows of itself."""
+
+    format = None
+    items = None
+    _first = 0  # the position in the stream of the first entry that there was before slices
+    _picks = None  # of each dimension; None: not known
+
+    @property
+    def _along(self):
+        """The pick of the stream's dimension, if the array has it."""
+        return next((p for p in self._picks or () if p.dim == self.format.along), None)
+
+    @property
+    def rate(self):
+        if not self.format:
+            return 0.0
+        return self.format.rate / (self._along.step if self._along else 1)
+
+    frequency = property(lambda self: self.format.frequency if self.format else 0.0)
+    port = property(lambda self: self.format.port if self.format else "")
+    llr_scale = property(lambda self: self.format.llr_scale if self.format else 0.0)
+
+    @property
+    def axes(self):
+        return {self.format.dims[p.dim].name: self.format.values(p, size, self._first)
+                for p, size in zip(self._picks or (), self.shape)}
+
+    def _know(self, of, first, items):
+        """Gives a new result what is known of it. The only item of its block has no dimension for that."""
+        dims = list(range(len(of.dims)))
+        if len(dims) > self.ndim:
+            dims.remove(of.along)
+        self.format, self._first, self.items = of, first, items
+        self._picks = tuple(_Pick(d, 0, 1) for d in dims)
+        return self
+
+    def _begin_at(self, sample):
+        """Its stream begins at this sample of the source."""
+        if self.format.rate:
+            self._first += round(sample * self.format.rate / self.format.source_rate)
+        if self.items is not None and "start" in (self.items.dtype.names or ()):
+            self.items["start"] += sample
+
+
+class Array(Known, np.ndarray):
     """A result: a NumPy array with
 
     rate       items a second along its stream; 0 if it is none
@@ -38,80 +88,70 @@ class Array(np.ndarray):
     port       stage.output
     llr_scale  of whole LLRs: the value of 1
 
-    Slices are Arrays and keep what is theirs; NumPy's operations give plain arrays."""
+    Slices and copies are Arrays, and know what is theirs. Calculations give plain arrays."""
 
-    format = None
-    items = None
-    _first = 0  # position in the stream
-    _axes = None
-
-    rate = property(lambda self: self.format.rate if self.format else 0.0)
-    frequency = property(lambda self: self.format.frequency if self.format else 0.0)
-    port = property(lambda self: self.format.port if self.format else "")
-    llr_scale = property(lambda self: self.format.llr_scale if self.format else 0.0)
-
-    def begin_at(self, sample):
-        """Its stream begins at this sample of the source."""
-        if self.format.rate:
-            self._first += round(sample * self.format.rate / self.format.source_rate)
-        if self.items is not None and "start" in (self.items.dtype.names or ()):
-            self.items["start"] += sample
-
-    @property
-    def axes(self):
-        if self._axes is None:
-            self._axes = self._own_axes() if self.format else {}
-        return self._axes
-
-    def _own_axes(self):
-        dims = list(range(len(self.format.dims)))
-        if len(dims) > self.ndim:  # the only item of its block has no dimension for that
-            dims.remove(self.format.varying or 0)
-        return {self.format.dims[d][0]: self.format.axis(d, size, self._first) for d, size in zip(dims, self.shape)}
+    def __array_finalize__(self, parent):
+        """Copies know what their parent does; of views with other dimensions, only the rate and the frequency hold."""
+        if not isinstance(parent, Array) or not parent.format:
+            return
+        self.format, self._first = parent.format, parent._first
+        if self.shape == parent.shape and _order(self) == _order(parent):
+            self._picks, self.items = parent._picks, parent.items
 
     def __getitem__(self, key):
+        if isinstance(key, str) and self.dtype.names is None and self.format:
+            if key in (self.port, *self.port.split(".")):
+                return self  # so that a chain with one result reads like one with several
+            raise KeyError(f"{key}: the only port is {self.port}")
         part = super().__getitem__(key)
         if not isinstance(part, Array) or not self.format:
             return part
         keys = _basic(key, self.ndim)
-        if keys is None:
+        if keys is None or self._picks is None:
             return part.view(np.ndarray)
-        part.format, part.items = self.format, self.items
-        axes = {}
-        for (name, values), k in zip(self.axes.items(), keys):
-            if not isinstance(k, int):
-                axes[name] = values if values is None else values[k]
-            if self.items is not None and self.format.varying is not None \
-                    and name == self.format.dims[self.format.varying][0]:
+        part.format, part._first, part.items = self.format, self._first, self.items
+        picks = []
+        for pick, size, k in zip(self._picks, self.shape, keys):
+            if pick.dim == self.format.along and self.items is not None:
                 part.items = self.items[k]
-        part._axes = axes
-        return part
+            if isinstance(k, slice):
+                start, _, step = k.indices(size)
+                picks.append(_Pick(pick.dim, pick.start + start * pick.step, pick.step * step))
+        part._picks = tuple(picks)
+        return part if part._along is None or part._along.step > 0 else part.view(np.ndarray)
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **more):
-        if out is not None:
-            more["out"] = tuple(_plain(o) for o in out)
-        return getattr(ufunc, method)(*(_plain(i) for i in inputs), **more)
+        if out is None:
+            return getattr(ufunc, method)(*(_plain(i) for i in inputs), **more)
+        getattr(ufunc, method)(*(_plain(i) for i in inputs), out=tuple(_plain(o) for o in out), **more)
+        return out[0] if len(out) == 1 else out
 
     def __array_function__(self, function, types, arguments, more):
         return _plain(super().__array_function__(function, types, arguments, more))
 
     def __reduce__(self):
-        return _unpickled, (np.asarray(self), self.format, self.items, self._first, self.axes)
+        return _unpickled, (np.asarray(self), self.format, self.items, self._first, self._picks)
 
     def __repr__(self):
-        dims = "".join(f"[{name} {size}]" for name, size in zip(self.axes, self.shape))
+        dims = "".join(f"[{self.format.dims[p.dim].name} {size}]" for p, size in zip(self._picks or (), self.shape))
         facts = [f"{self.rate:g} items/s" if self.rate else "", f"{self.frequency:g} Hz" if self.frequency else ""]
-        return f"<iqd.Array {self.port} {self.dtype} {dims}{''.join(', ' + f for f in facts if f)}>\n{np.asarray(self)!r}"
+        return (f"<iqd.Array {self.port} {self.dtype} {dims or list(self.shape)}{''.join(', ' + f for f in facts if f)}>\n"
+                f"{np.asarray(self)!r}")
 
 
 def _plain(value):
     return value.view(np.ndarray) if isinstance(value, Array) else value
 
 
+def _order(array):
+    """The dimensions in the order of their strides."""
+    return sorted(range(array.ndim), key=lambda d: -abs(array.strides[d])) if array.ndim > 1 else []
+
+
 def _basic(key, ndim):
     """A slice or a number for each dimension; None: it is another kind of index."""
     keys = list(key) if isinstance(key, tuple) else [key]
-    if any(k is not Ellipsis and not isinstance(k, (int, slice, np.integer)) for k in keys):
+    if any(k is not Ellipsis and (isinstance(k, bool) or not isinstance(k, (int, slice, np.integer))) for k in keys):
         return None
     if Ellipsis in keys:
         at = keys.index(Ellipsis)
@@ -120,9 +160,9 @@ def _basic(key, ndim):
     return [int(k) if isinstance(k, np.integer) else k for k in keys]
 
 
-def _unpickled(array, of, items, first, axes):
+def _unpickled(array, of, items, first, picks):
     made = array.view(Array)
-    made.format, made.items, made._first, made._axes = of, items, first, axes
+    made.format, made.items, made._first, made._picks = of, items, first, picks
     return made
 
 
@@ -137,11 +177,7 @@ def _structured(facts):
 def wrapped(array, of, first, facts):
     """Called by the native half: a result with what is known of it."""
     made = array.view(Array) if isinstance(array, np.ndarray) else array
-    made.format = of
-    made._first = first
-    if facts:
-        made.items = _structured(facts)
-    return made
+    return made._know(of, first, _structured(facts) if facts else None)
 
 
 def joined(blocks):
@@ -151,9 +187,6 @@ def joined(blocks):
 
 def _joined(parts):
     of = parts[0].format
-    along = of.varying if of.varying is not None else 0
-    made = np.concatenate([_plain(p) for p in parts], axis=along).view(Array)
-    made.format, made._first = of, parts[0]._first
-    if parts[0].items is not None:
-        made.items = np.concatenate([p.items for p in parts])
-    return made
+    made = np.concatenate([_plain(p) for p in parts], axis=of.along).view(Array)
+    items = None if parts[0].items is None else np.concatenate([p.items for p in parts])
+    return made._know(of, parts[0]._first, items)

@@ -4,25 +4,20 @@
 
 import numpy as np
 
+from iqd._array import Array, Known
+
 DL_CUDA = 2
 
 
-class DeviceArray:
+class DeviceArray(Known):
     """A result in the memory of a CUDA device, for every library that reads `__dlpack__` or
     `__cuda_array_interface__`: torch.from_dlpack(y), cupy.asarray(y). It is complete, so no stream has to wait. It knows
     what an iqd.Array does; `numpy()` copies it to the host."""
-
-    format = None
-    items = None
-    _first = 0
 
     def __init__(self, memory):
         self._memory = memory
         self.shape, self.dtype = tuple(memory.shape), np.dtype(memory.dtype)
 
-    rate = property(lambda self: self.format.rate if self.format else 0.0)
-    frequency = property(lambda self: self.format.frequency if self.format else 0.0)
-    port = property(lambda self: self.format.port if self.format else "")
     ndim = property(lambda self: len(self.shape))
     size = property(lambda self: int(np.prod(self.shape)))
     device = property(lambda self: f"cuda:{self._memory.device}")
@@ -38,14 +33,19 @@ class DeviceArray:
         return DL_CUDA, self._memory.device
 
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if copy or (dl_device is not None and tuple(dl_device) != self.__dlpack_device__()):
+            raise BufferError("the array is not copied, and stays on its device; numpy() copies it to the host")
         return self._memory.dlpack()
 
     def numpy(self):
-        from iqd import _array
-        return _array.wrapped(self._memory.on_host(), self.format, self._first,
-                              None if self.items is None else [(k, self.items[k]) for k in self.items.dtype.names])
+        """A copy in the host's memory."""
+        made = self._memory.on_host().view(Array)
+        made.format, made.items, made._first, made._picks = self.format, self.items, self._first, self._picks
+        return made
 
     def __array__(self, dtype=None, copy=None):
+        if copy is False:
+            raise ValueError("an array of a device has to be copied to the host")
         return np.asarray(self._memory.on_host(), dtype=dtype)
 
     def __len__(self):

@@ -33,6 +33,9 @@ class Gap(Error):
         self.message, self.samples = message, samples
         super().__init__(f"{samples} samples were lost before sample {message.sample}")
 
+    def __reduce__(self):
+        return type(self), (self.message, self.samples)
+
 
 class ConversionWarning(UserWarning):
     """An array had to be copied or converted, which costs time."""

@@ -4,7 +4,9 @@
 
 import collections
 import functools
+import itertools
 import os
+import re
 import sys
 
 import numpy as np
@@ -21,6 +23,7 @@ except ImportError as error:
 WHOLE_MOST = 1 << 22  # longer arrays are computed in blocks, as `iqd exec` does
 USUAL_BLOCK = 65536
 
+_BACKEND = re.compile(r"auto|cpu|cuda(:\d+)?")
 _Link = collections.namedtuple("_Link", "entry keys connections name")  # a stage of a chain
 
 
@@ -36,26 +39,37 @@ def stage(entry, /, *, name="", from_=None, backend="auto", **keys):
 def chain(*stages, backend=None, ports=None):
     """Stages in a row: each reads the first output of the one before it, or what its `from_` says. `ports`: the wanted
     outputs, `stage.output`; otherwise those of the last stage, and those that no stage reads."""
+    for part in stages:
+        if not isinstance(part, Chain):
+            raise ConfigError(f"a chain is of stages, iqd.stage(…), not of {part!r}")
     if not stages:
         raise ConfigError("a chain needs a stage")
-    links = [link for part in stages for link in part._links]
-    return Chain(links, backend=backend or stages[0].backend, ports=ports)
+    if backend is None:
+        named = {part.backend for part in stages} - {"auto"} or {"auto"}
+        if len(named) > 1:
+            raise ConfigError(f"the stages of a chain have one backend, not {', '.join(sorted(named))}; set backend")
+        backend, = named
+    ports = [port for part in stages for port in part.ports] if ports is None else ports
+    return Chain([link for part in stages for link in part._links], backend=backend, ports=ports)
 
 
 def from_yaml(path, *, pipeline=None, backend=None, ports=None):
-    """The stages of a pipeline file as a chain."""
+    """The stages of a pipeline file as a chain. Where they run is up to `backend`, not to the file."""
     path = os.fspath(path)
-    document = _iqd.read_yaml(path) or {}
+    document = _iqd.read_yaml(path)
+    document = document if isinstance(document, dict) else {}
     found = document.get("pipelines") or [document]
+    if not isinstance(found, list) or not all(isinstance(p, dict) for p in found):
+        raise ConfigError(f"{path}: pipelines: expected a list of pipelines")
+    names = ", ".join(str(p.get("name")) for p in found)
     if pipeline is not None:
         found = [p for p in found if p.get("name") == pipeline]
     if len(found) != 1:
-        names = ", ".join(str(p.get("name")) for p in document.get("pipelines") or [document])
         raise ConfigError(f"{path}: choose one pipeline of: {names}")
-    links = [_link_of(entry, path) for entry in found[0].get("stages") or []]
-    if not links:
+    stages = found[0].get("stages")
+    if not isinstance(stages, list) or not stages:
         raise ConfigError(f"{path}: it has no stages")
-    return Chain(links, backend=backend or "auto", ports=ports)
+    return Chain([_link_of(entry, path) for entry in stages], backend=backend or "auto", ports=ports)
 
 
 def stages():
@@ -67,6 +81,8 @@ class Chain:
     """Stages in a row, ready for arrays: see iqd.chain."""
 
     def __init__(self, links, *, backend="auto", ports=None):
+        if not isinstance(backend, str) or not _BACKEND.fullmatch(backend):
+            raise ConfigError(f"backend: {backend!r} is not one of auto, cpu, cuda, cuda:N")
         self._links, self.backend, self.ports = links, backend, list(ports or [])
         self.names = _names(links)
         stages = [(l.entry, l.keys, l.connections, name) for l, name in zip(links, self.names)]
@@ -82,13 +98,10 @@ class Chain:
         if block is not None and block < 0:
             raise ConfigError(f"block: at least 1 sample, or 0 for one block; is {block}")
         first = arrays[0] if arrays else None
-        if rate is None:
-            rate = getattr(first, "rate", None) or 1.0
-        if frequency is None:
-            frequency = getattr(first, "frequency", None) or 0.0
+        rate, frequency = _tuning(first, rate, frequency)
         if block is None:
             block = USUAL_BLOCK if _is_long(first) else 0
-        made = self._native.run(arrays, float(rate), float(frequency), block)
+        made = self._native.run(arrays, rate, frequency, block)
         if type(made) is list:
             made = _array.joined(made)
         return made[0] if len(made) == 1 else self._several(made)
@@ -100,11 +113,12 @@ class Chain:
         if block < 1:
             raise ConfigError(f"block: at least 1, is {block}")
         pieces, rate, frequency = _pieces(source, block, rate, frequency)
-        stream, begin = self._native.stream(rate, frequency, block), 0
+        stream, begin = self._native.stream(rate, frequency, block), None
         for piece in pieces:
-            if getattr(piece, "gap", 0):  # a new stream begins, as in the daemon
+            if begin is not None and getattr(piece, "gap", 0):  # a new stream begins, as in the daemon
                 yield from self._of_blocks(stream.finish(), begin)
-                stream, begin = self._native.stream(rate, frequency, block), piece.sample
+                stream, begin = self._native.stream(rate, frequency, block), None
+            begin = getattr(piece, "sample", 0) if begin is None else begin
             samples = piece if isinstance(piece, np.ndarray) else getattr(piece, "data", piece)
             yield from self._of_blocks(stream.push(np.asarray(samples)), begin)
         yield from self._of_blocks(stream.finish(), begin)
@@ -112,21 +126,29 @@ class Chain:
     def _of_blocks(self, blocks, begin):
         for made in blocks:
             for array in made if begin else ():
-                array.begin_at(begin)
+                array._begin_at(begin)
             yield made[0] if len(made) == 1 else self._several(made)
 
     def _several(self, made):
         return Results(made)
 
     def _in_order(self, arrays, named):
+        """All arrays in the order of the inputs: none may be left out before one that is given."""
+        entry = self._links[0].entry
+        if len(arrays) > len(self._inputs):
+            raise ConfigError(f"{entry} takes {len(self._inputs)} arrays, {len(arrays)} are given")
         given = dict(zip(self._inputs, arrays))
         for name, array in named.items():
+            name = name[:-1] if name not in self._inputs and name.endswith("_") else name  # in_
             if name not in self._inputs:
-                raise ConfigError(f"{self._links[0].entry} has no input '{name}'; it has {', '.join(self._inputs)}")
+                raise ConfigError(f"{entry} has no input '{name}'; it has {', '.join(self._inputs)}")
             if name in given:
                 raise ConfigError(f"input '{name}' is given twice")
             given[name] = array
-        return [given[name] for name in self._inputs if name in given]
+        missing = [name for name in self._inputs[:max(map(self._inputs.index, given)) + 1] if name not in given]
+        if missing:
+            raise ConfigError(f"{entry}: input '{missing[0]}' is missing")
+        return tuple(given[name] for name in self._inputs if name in given)
 
     def __reduce__(self):
         return Chain, (self._links,), {"backend": self.backend, "ports": self.ports}
@@ -162,6 +184,9 @@ class Results(tuple):
             raise KeyError(f"{key}: the ports are {', '.join(self.keys())}")
         return found[0]
 
+    def __contains__(self, key):
+        return key in self.keys() if isinstance(key, str) else any(key is a for a in self)
+
     def keys(self):
         return [a.port for a in self]
 
@@ -187,7 +212,13 @@ def _class_of(entry):
 
 @functools.lru_cache(maxsize=None)
 def _tuple_of(entry, outputs):
-    return collections.namedtuple(f"{entry}_results", outputs, rename=True)
+    """A named tuple with these outputs, which can be pickled."""
+    again = {"__reduce__": lambda self: (_tuple_again, (entry, outputs, tuple(self)))}
+    return type(f"{entry}_results", (collections.namedtuple(f"{entry}_results", outputs, rename=True),), again)
+
+
+def _tuple_again(entry, outputs, results):
+    return _tuple_of(entry, outputs)(*results)
 
 
 def _stage_again(link, backend):
@@ -209,6 +240,8 @@ def _link_of(written, path):
     if not isinstance(written, dict) or len(written) != 1:
         raise ConfigError(f"{path}: stages: expected a stage with its keys, found {written!r}")
     (entry, keys), = written.items()
+    if not isinstance(keys, (dict, type(None))):
+        raise ConfigError(f"{path}: {entry}: expected a map of keys, found {keys!r}")
     keys = dict(keys or {})
     keys.pop("backend", None)
     name, connections = keys.pop("name", ""), keys.pop("from", None)
@@ -231,17 +264,24 @@ def _is_long(array):
     return isinstance(array, np.ndarray) and array.size > WHOLE_MOST and max(array.shape[:2]) > WHOLE_MOST
 
 
+def _tuning(first, rate, frequency):
+    """The rate and frequency of a call: as given, or as the first array knows them."""
+    rate = float((getattr(first, "rate", None) or 1.0) if rate is None else rate)
+    frequency = float((getattr(first, "frequency", None) or 0.0) if frequency is None else frequency)
+    if not 0 < rate < float("inf") or not abs(frequency) < float("inf"):
+        raise ConfigError(f"rate has to be above 0, and the frequency finite; they are {rate:g} and {frequency:g}")
+    return rate, frequency
+
+
 def _pieces(source, block, rate, frequency):
+    """The arrays of a source, and the rate and frequency of the stream."""
     if isinstance(source, (str, os.PathLike)):
-        from iqd._recording import Recording
+        from iqd._recording import Recording  # pylint: disable=import-outside-toplevel
         source = Recording(source)
-    if rate is None:
-        rate = getattr(source, "rate", None) or 1.0
-    if frequency is None:
-        frequency = getattr(source, "frequency", None) or 0.0
-    if hasattr(source, "blocks"):
-        return source.blocks(block), rate, frequency
     if isinstance(source, np.ndarray):
-        pieces = (source[..., at:at + block] for at in range(0, source.shape[-1], block))
-        return pieces, rate, frequency
-    return source, rate, frequency
+        return [source], *_tuning(source, rate, frequency)
+    if hasattr(source, "blocks"):
+        return source.blocks(block), *_tuning(source, rate, frequency)
+    pieces = iter(source)
+    first = list(itertools.islice(pieces, 1))
+    return itertools.chain(first, pieces), *_tuning(first[0] if first else None, rate, frequency)

@@ -7,16 +7,17 @@
 #include <algorithm>
 
 #include "base/error.hpp"
+#include "python/native/binding.hpp"
 #include "python/native/errors.hpp"
 #include "python/native/given_arrays.hpp"
+#include "python/native/unlocked.hpp"
 
 namespace iqd::native {
-namespace py = pybind11;
-
 namespace {
 
 /// Plans that are kept; a result keeps its own as long as it lives.
 constexpr std::size_t kMostKept = 16;
+constexpr std::size_t kMostKeptBytes = std::size_t{256} << 20;
 
 const StageEntry& entry_named(const std::string& name) {
   if (const StageEntry* entry = find_stage(name)) return *entry;
@@ -33,11 +34,16 @@ bool depend_on_values(const std::vector<InputArray>& arrays, const std::vector<I
   return false;
 }
 
-/// The device that arrays lie on: -1, if it is not known which; nothing: they are the host's.
+/// The device that arrays lie on: -1, if it is not known which; nothing: they are the host's. Raises ConfigError if they
+/// lie on several.
 std::optional<int> device_of(const std::vector<InputArray>& arrays) {
   std::optional<int> device;
-  for (const InputArray& array : arrays)
-    if (array.on_device) device = std::max(device.value_or(-1), array.device);
+  for (const InputArray& array : arrays) {
+    if (!array.on_device) continue;
+    if (device.value_or(-1) >= 0 && array.device >= 0 && device != array.device)
+      raise_config({fmt::format("the arrays lie on cuda:{} and cuda:{}", *device, array.device)});
+    device = std::max(device.value_or(-1), array.device);
+  }
   return device;
 }
 
@@ -52,11 +58,14 @@ Chain::Chain(std::vector<StageText> stages, std::vector<std::string> ports, std:
   spec_->first_name = first.name;
   spec_->backend = std::move(backend);
   spec_->options.ports = std::move(ports);
+  const std::string source(spec_->first.inputs.empty() ? "" : spec_->first.inputs.front().name);
   std::vector<const StageEntry*> before{&spec_->first};
   for (std::size_t s = 1; s < stages.size(); ++s) {
     StageText& stage = stages[s];
     const StageEntry& entry = entry_named(stage.entry);
     if (!stage.from) stage.from = usual_connections(entry, before);
+    for (auto& [input, port] : stage.from ? *stage.from : Connections())
+      if (port == "source") port = source;  // as in a pipeline file
     spec_->options.behind.push_back({&entry, stage.keys, stage.from, stage.name});
     before.push_back(&entry);
   }
@@ -75,7 +84,7 @@ std::vector<std::string> Chain::names() const {
 std::string Chain::key_of(const std::vector<InputArray>& arrays, const CallOptions& options) {
   std::string key = fmt::format("{} {} {}", options.rate, options.frequency, options.block);
   for (const InputArray& array : arrays) {
-    key += array.on_device ? " ~" : " ";
+    key += array.on_device ? fmt::format(" {}:", array.device) : " ";
     key += array.dtype;
     for (const std::int64_t extent : array.shape) fmt::format_to(std::back_inserter(key), ",{}", extent);
   }
@@ -102,14 +111,20 @@ Prepared Chain::plan(const std::vector<GivenArray>& given, std::vector<StageInpu
     made.rows.push_back(shape.rows.size() == 1 ? 1 : 0);
     made.row_bytes.push_back(inputs[i].row_bytes());
   }
-  made.dimensions = given.front().shape.size();
+  made.axis = inputs.front().shape.rows.size();
   made.one_item = iqd::is_one_item(given.front(), specs.front());
   Problems problems;
-  made.program = std::make_shared<Program>(spec_, std::move(inputs), options.block, device, problems);
+  {
+    const Unlocked unlocked;
+    made.program = std::make_shared<Program>(spec_, std::move(inputs), options.block, device, problems);
+  }
   raise_if_any(problems, names());
   if (device && made.program->plan().side() == Side::host)
     raise_config(
         {fmt::format("{} runs on the CPU, but its input is on a GPU: copy it, or set the backend", spec_->first.name)});
+  if (const std::string own = made.program->plan().backend().name();
+      device.value_or(-1) >= 0 && own != fmt::format("cuda:{}", *device))
+    raise_config({fmt::format("{} runs on {}, but its input is on cuda:{}", spec_->first.name, own, *device)});
   made.formats = std::make_shared<ResultFormats>(made.program->plan().plan());
   return made;
 }
@@ -131,13 +146,25 @@ Prepared Chain::find(const std::vector<InputArray>& arrays, const CallOptions& o
     }
     at = by_value ? kept() : at;
     if (at == kept_.end()) {
-      kept_.emplace_front(key, plan(given_arrays, std::move(inputs), specs, device_of(arrays), options));
-      if (kept_.size() > kMostKept) kept_.pop_back();
-      return kept_.front().second;
+      Prepared made = plan(given_arrays, std::move(inputs), specs, device_of(arrays), options);
+      keep(std::move(key), made);
+      return made;
     }
   }
   kept_.splice(kept_.begin(), kept_, at);
   return kept_.front().second;
+}
+
+/// Other threads may have planned the same meanwhile, which does no harm.
+void Chain::keep(std::string key, const Prepared& made) {
+  kept_.emplace_front(std::move(key), made);
+  std::size_t bytes = 0, kept = 0;
+  for (auto at = kept_.begin(); at != kept_.end(); ++at, ++kept) {
+    bytes += at->second.program->bytes();
+    if (kept == 0 || (kept < kMostKept && bytes <= kMostKeptBytes)) continue;
+    kept_.erase(at, kept_.end());
+    return;
+  }
 }
 
 Prepared Chain::prepare(std::vector<InputArray>& arrays, const CallOptions& options) {
@@ -152,7 +179,7 @@ Prepared Chain::prepare(std::vector<InputArray>& arrays, const CallOptions& opti
 
 Prepared Chain::prepare_stream(const InputArray& samples, const CallOptions& options) {
   const std::vector<InputSpec> specs = specs_for(1);
-  GivenArray array = given(samples);
+  const GivenArray array = given(samples);
   StageInput input = layout_of(array, specs.front(), options.rate);
   if (input.shape.axis != Axis::stream)
     raise_config({fmt::format("{} takes {}, which is no stream of samples", name_of_input(0), specs.front().dims)});
@@ -171,7 +198,7 @@ py::object Chain::run(std::vector<InputArray> arrays, const CallOptions& options
   if (plan.length() > plan.plan().block) return run_in_blocks(prepared, inputs);
   std::shared_ptr<ResultMemory> memory;
   {
-    const py::gil_scoped_release release;
+    const Unlocked unlocked;
     memory = std::make_shared<ResultMemory>(prepared.program);
     memory->compute(0, plan.length(), inputs);
   }
@@ -186,7 +213,7 @@ py::object Chain::run_in_blocks(const Prepared& prepared, std::span<const CallIn
   for (SampleIndex first = 0; first < plan.length(); first += plan.plan().block) {
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
     {
-      const py::gil_scoped_release release;
+      const Unlocked unlocked;
       memory.compute(first, std::min(plan.plan().block, plan.length() - first), inputs);
     }
     blocks.append(prepared.formats->copies(memory.run()));

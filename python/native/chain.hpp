@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <pybind11/pybind11.h>
-
 #include <list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "python/native/binding.hpp"
 #include "python/native/given_arrays.hpp"
 #include "python/native/program.hpp"
 #include "python/native/results.hpp"
@@ -37,7 +36,7 @@ struct Prepared {
   std::vector<Element> elements;  // that the arrays have to have
   std::vector<std::size_t> rows;  // how many of their dimensions are rows that may be apart
   std::vector<std::int64_t> row_bytes;
-  std::size_t dimensions = 0;  // of the first
+  std::size_t axis = 0;  // of the first: which of its dimensions is the stream, or counts items
   bool one_item = false;
   std::shared_ptr<const ResultFormats> formats;
 };
@@ -50,7 +49,7 @@ class Chain {
 
   /// The results of one block, or a list with those of each. `arrays` are in the order of the first stage's inputs.
   /// Raises ConfigError with all problems, and Error if a device fails.
-  pybind11::object run(std::vector<InputArray> arrays, const CallOptions& options);
+  py::object run(std::vector<InputArray> arrays, const CallOptions& options);
   /// The program for these arrays, which are converted if it needs that.
   Prepared prepare(std::vector<InputArray>& arrays, const CallOptions& options);
   /// A program for blocks of `options.block` of a stream of arrays like this one.
@@ -65,9 +64,10 @@ class Chain {
   std::string_view name_of_input(std::size_t i) const noexcept { return spec_->first.inputs[i].name; }
   std::vector<InputSpec> specs_for(std::size_t arrays) const;
   Prepared find(const std::vector<InputArray>& arrays, const CallOptions& options);
+  void keep(std::string key, const Prepared& made);
   Prepared plan(const std::vector<GivenArray>& given, std::vector<StageInput> inputs,
                 const std::vector<InputSpec>& specs, std::optional<int> device, const CallOptions& options);
-  static pybind11::object run_in_blocks(const Prepared& prepared, std::span<const CallInput> inputs);
+  static py::object run_in_blocks(const Prepared& prepared, std::span<const CallInput> inputs);
 
   std::shared_ptr<ChainSpec> spec_;
   std::list<std::pair<std::string, Prepared>> kept_;  // the last used first; the GIL protects it

@@ -4,13 +4,12 @@
 
 #include <dlpack/dlpack.h>
 #include <fmt/format.h>
-#include <pybind11/stl.h>
 
 #include <optional>
 
-namespace iqd::native {
-namespace py = pybind11;
+#include "python/native/binding.hpp"
 
+namespace iqd::native {
 namespace {
 
 /// Both protocols use this number for the default stream, on which producers without a stream of their own work.
@@ -99,6 +98,7 @@ bool read_cuda_interface(const py::object& object, InputArray& in) {
   in.shape = about["shape"].cast<std::vector<std::int64_t>>();
   in.on_device = true;
   in.strides = contiguous(in.shape, in.item_bytes());
+  if (about.contains("mask") && !about["mask"].is_none()) throw py::value_error("arrays with a mask are not taken");
   if (about.contains("strides") && !about["strides"].is_none())
     in.strides = about["strides"].cast<std::vector<std::int64_t>>();
   // Before version 3 there is no stream: what the default stream does is waited for.

@@ -2,20 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <pybind11/pybind11.h>
-
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "python/native/binding.hpp"
 #include "python/native/given_arrays.hpp"
 
 namespace iqd::native {
 
 /// Reads where an object with `__dlpack__` or `__cuda_array_interface__` lies, its type and its extents; false if it has
 /// none, or lies in the host's memory.
-bool read_dlpack(const pybind11::object& object, InputArray& in);
-bool read_cuda_interface(const pybind11::object& object, InputArray& in);
+bool read_dlpack(const py::object& object, InputArray& in);
+bool read_cuda_interface(const py::object& object, InputArray& in);
 
 /// Memory of a device that Python refers to.
 struct DeviceMemory {
@@ -28,8 +27,8 @@ struct DeviceMemory {
   Backend* backend = nullptr;  // which the owner keeps
 };
 /// A copy as a NumPy array.
-pybind11::array copied_to_host(const DeviceMemory& memory);
+py::array copied_to_host(const DeviceMemory& memory);
 /// A capsule as `__dlpack__` returns it.
-pybind11::capsule dlpack_of(const DeviceMemory& memory);
+py::capsule dlpack_of(const DeviceMemory& memory);
 
 }  // namespace iqd::native

@@ -2,14 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/native/errors.hpp"
 
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
-
 #include <algorithm>
 
-namespace iqd::native {
-namespace py = pybind11;
+#include "python/native/binding.hpp"
 
+namespace iqd::native {
 namespace {
 
 void set(const char* type, const py::object& argument) {

@@ -4,12 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "python/native/binding.hpp"
 #include "python/native/device_memory.hpp"
 #include "python/native/errors.hpp"
 
 namespace iqd::native {
-namespace py = pybind11;
-
 namespace {
 
 constexpr std::string_view kKnown[] = {"c8", "c16", "f8", "f4", "f2", "i8", "i4", "i2", "i1", "u1", "b1"};
@@ -68,7 +67,7 @@ InputArray any_input(const py::object& object) {
     in.dtype = dtype_named(in.dtype[0] == '>' ? '>' : '<', std::string_view(in.dtype).substr(1));
     return in;
   }
-  return numpy_input(py::array::ensure(object));
+  return numpy_input(py::module_::import("numpy").attr("asarray")(object));
 }
 
 GivenArray given(const InputArray& array) {

@@ -2,20 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <pybind11/numpy.h>
-
 #include <string>
 #include <vector>
 
 #include "pipeline/array_layout.hpp"
 #include "pipeline/array_run.hpp"
+#include "python/native/binding.hpp"
 
 namespace iqd::native {
 
 /// An array that a call gets: NumPy's, or in the memory of a CUDA device.
 struct InputArray {
-  pybind11::object owner;  // keeps the memory
-  std::string dtype;       // `<c8`; `>c8`: the other byte order; empty: a type that no stage takes
+  py::object owner;   // keeps the memory
+  std::string dtype;  // `<c8`; `>c8`: the other byte order; empty: a type that no stage takes
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> strides;  // bytes
   const std::byte* data = nullptr;
@@ -31,12 +30,12 @@ struct InputArray {
 };
 
 /// A new array with its items in order. `dtype` as in NumPy, `<c8`.
-pybind11::array new_array(std::string_view dtype, const std::vector<pybind11::ssize_t>& shape);
+py::array new_array(std::string_view dtype, const std::vector<py::ssize_t>& shape);
 
 /// A NumPy array.
-InputArray numpy_input(const pybind11::array& array);
+InputArray numpy_input(const py::array& array);
 /// Anything with `__dlpack__` or `__cuda_array_interface__` that lies on a device; all else goes through NumPy.
-InputArray any_input(const pybind11::object& object);
+InputArray any_input(const py::object& object);
 
 /// The array as a stage sees it. Its values are looked at only if they are whole numbers that have to fit.
 GivenArray given(const InputArray& array);

@@ -2,22 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The native half of the package: stages on arrays. python/iqd/_stages.py is what users see of it.
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
 #include "config/describe.hpp"
 #include "config/document.hpp"
+#include "python/native/binding.hpp"
 #include "python/native/chain.hpp"
 #include "python/native/device_memory.hpp"
 #include "python/native/errors.hpp"
 #include "python/native/stream.hpp"
+#include "python/native/unlocked.hpp"
 
 namespace iqd::native {
-namespace py = pybind11;
-
 namespace {
 
 /// A YAML node as Python's own types; scalars stay texts.
@@ -86,9 +84,9 @@ std::shared_ptr<Chain> make_chain(const std::vector<std::tuple<std::string, std:
   std::vector<StageText> stages;
   for (const auto& [entry, keys, from, name] : of) {
     stages.push_back({entry, keys, {}, name});
-    if (!from.is_none())
-      for (const auto& [input, port] : from.cast<std::map<std::string, std::string>>())
-        (stages.back().from ? *stages.back().from : stages.back().from.emplace())[input] = port;
+    if (from.is_none()) continue;
+    Connections& connections = stages.back().from.emplace();
+    for (const auto& [input, port] : from.cast<std::map<std::string, std::string>>()) connections[input] = port;
   }
   if (stages.empty()) raise_config({"a chain needs a stage"});
   return std::make_shared<Chain>(std::move(stages), std::move(ports), std::move(backend));
@@ -121,6 +119,7 @@ PYBIND11_MODULE(_iqd, module) {
   module.doc() = "Stages on arrays; see iqd.stage and iqd.chain.";
   py::register_exception_translator(&translate);
   module.attr("version") = IQD_VERSION;
+  py::module_::import("atexit").attr("register")(py::cpp_function(&end_calls));
   module.def("stages", &stages);
   module.def("read_yaml", &read_yaml);
   module.def("parse_yaml", &parse_yaml);

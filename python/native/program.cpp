@@ -49,6 +49,8 @@ Program::Program(std::shared_ptr<const ChainSpec> chain, std::vector<StageInput>
 void ResultMemory::compute(SampleIndex first, std::int64_t samples, std::span<const CallInput> inputs) {
   const ArrayPlan& plan = program_->plan();
   if (!lane_) lane_ = program_->take_lane();
+  // The program that had the former results in this memory may still read them, on any stream.
+  if (plan.options().results_stay) plan.backend().wait_for({});
   SampleBlock block;
   block.first = first;
   block.length = samples;

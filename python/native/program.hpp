@@ -36,13 +36,16 @@ template <class T> class Pool {
     }
     return make();
   }
-  void give(std::unique_ptr<T> one) {
+  /// `bytes`: of each. Large ones are kept, too, but only one of them.
+  void give(std::unique_ptr<T> one, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
-    if (free_.size() < kMost) free_.push_back(std::move(one));
+    if (free_.empty() || (free_.size() < kMost && (free_.size() + 1) * bytes <= kMostBytes))
+      free_.push_back(std::move(one));
   }
 
  private:
   static constexpr std::size_t kMost = 8;
+  static constexpr std::size_t kMostBytes = std::size_t{32} << 20;
   std::mutex mutex_;
   std::vector<std::unique_ptr<T>> free_;
 };
@@ -70,8 +73,13 @@ class Program {
   std::unique_ptr<CallLane> take_lane() {
     return lanes_.take([&] { return std::make_unique<CallLane>(plan_); });
   }
-  void give(std::unique_ptr<ArrayRun> run) { runs_.give(std::move(run)); }
-  void give(std::unique_ptr<CallLane> lane) { lanes_.give(std::move(lane)); }
+  void give(std::unique_ptr<ArrayRun> run) { runs_.give(std::move(run), plan_.plan().slot_bytes); }
+  void give(std::unique_ptr<CallLane> lane) { lanes_.give(std::move(lane), bytes() - plan_.plan().slot_bytes); }
+  /// Of the memory of one call.
+  std::size_t bytes() const noexcept {
+    const Plan& plan = plan_.plan();
+    return plan.slot_bytes + plan.arena_bytes[index_of(Side::host)] + plan.arena_bytes[index_of(Side::device)];
+  }
 
  private:
   std::shared_ptr<const ChainSpec> chain_;

@@ -2,18 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/native/results.hpp"
 
-#include <pybind11/stl.h>
-
 #include <cstring>
 
 #include "base/item_start.hpp"
 #include "pipeline/engine/result_message.hpp"
+#include "python/native/binding.hpp"
 #include "python/native/device_memory.hpp"
 #include "python/native/given_arrays.hpp"
 
 namespace iqd::native {
-namespace py = pybind11;
-
 namespace {
 
 py::dtype dtype_for(Element element) {
@@ -36,21 +33,19 @@ py::tuple dim_of(const Dim& dim, double frequency_hz) {
   } else if (of.known()) {
     frequencies = py::make_tuple(frequency_hz + of.first_hz, of.step_hz, of.wrap);
   }
-  return py::make_tuple(dim.name, dim.labels, frequencies);
+  return py::make_tuple(dim.name, dim.labels, frequencies, dim.extent);
 }
 
 py::object format_of(const PlanOutput& output, const PlanPort& port) {
   const PortShape& shape = port.shape;
   py::list dims;
   for (const Dim& dim : shape.rows) dims.append(dim_of(dim, shape.frequency_hz));
-  if (shape.axis != Axis::block) dims.append(dim_of({shape.axis_name, 0}, shape.frequency_hz));
+  dims.append(dim_of({shape.axis == Axis::block ? "block" : shape.axis_name, 0}, shape.frequency_hz));
   for (const Dim& dim : shape.item) dims.append(dim_of(dim, shape.frequency_hz));
   if (shape.element == Element::sc16) dims.append(dim_of({"iq", 2, {"i", "q"}}, 0));
-  const py::object varying =
-      shape.axis == Axis::block ? py::object(py::none()) : py::object(py::int_(shape.rows.size()));
   const double rate = shape.axis == Axis::stream ? shape.rate_hz : 0;
   return py::module_::import("iqd._array")
-      .attr("Format")(output.format.port, dims, varying, rate, shape.frequency_hz, shape.source_rate_hz,
+      .attr("Format")(output.format.port, dims, shape.rows.size(), rate, shape.frequency_hz, shape.source_rate_hz,
                       shape.llr_scale);
 }
 
@@ -123,7 +118,10 @@ py::tuple ResultFormats::none(const Plan& plan) const {
   py::tuple results(formats_.size());
   for (OutputIndex o = 0; o < formats_.size(); ++o) {
     const PortShape& shape = plan.ports[plan.outputs[o].port].shape;
-    results[o] = wrap_(new_array(traits(shape.element).dtype, extents_of(shape, 0, false)), formats_[o], 0, py::none());
+    py::list facts;
+    for (const PlanOutput::Fact& fact : plan.outputs[o].facts)
+      facts.append(py::make_tuple(fact.key, new_array(traits(plan.ports[fact.port].shape.element).dtype, {0})));
+    results[o] = wrap_(new_array(traits(shape.element).dtype, extents_of(shape, 0, false)), formats_[o], 0, facts);
   }
   return results;
 }

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <pybind11/numpy.h>
-
 #include <memory>
 #include <vector>
 
+#include "python/native/binding.hpp"
 #include "python/native/program.hpp"
 
 namespace iqd::native {
@@ -18,19 +17,19 @@ class ResultFormats {
 
   /// The results of a block, as arrays in its memory, which they keep. What a block has at most once, and with
   /// `one_item` what was found once, has no dimension for that.
-  pybind11::tuple arrays(std::shared_ptr<ResultMemory> memory, bool one_item) const;
+  py::tuple arrays(std::shared_ptr<ResultMemory> memory, bool one_item) const;
   /// Copies of the results of a block, each with its first dimension.
-  pybind11::tuple copies(const ArrayRun& run) const;
+  py::tuple copies(const ArrayRun& run) const;
   /// The results of no block at all.
-  pybind11::tuple none(const Plan& plan) const;
+  py::tuple none(const Plan& plan) const;
 
  private:
-  pybind11::object wrapped(OutputIndex output, const ArrayRun& run, const pybind11::object& owner, bool bare) const;
-  pybind11::object on_device(OutputIndex output, std::shared_ptr<ResultMemory> memory, bool bare) const;
-  pybind11::object finished(OutputIndex output, const ArrayRun& run, const pybind11::object& array) const;
+  py::object wrapped(OutputIndex output, const ArrayRun& run, const py::object& owner, bool bare) const;
+  py::object on_device(OutputIndex output, std::shared_ptr<ResultMemory> memory, bool bare) const;
+  py::object finished(OutputIndex output, const ArrayRun& run, const py::object& array) const;
 
-  pybind11::object wrap_;  // iqd._array.wrapped
-  std::vector<pybind11::object> formats_;
+  py::object wrap_;  // iqd._array.wrapped
+  std::vector<py::object> formats_;
 };
 
 }  // namespace iqd::native

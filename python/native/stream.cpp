@@ -5,17 +5,26 @@
 #include <algorithm>
 #include <cstring>
 
+#include "python/native/binding.hpp"
 #include "python/native/errors.hpp"
 #include "python/native/given_arrays.hpp"
+#include "python/native/unlocked.hpp"
 
 namespace iqd::native {
-namespace py = pybind11;
-
 void Stream::open(const InputArray& samples) {
   if (samples.shape.empty()) raise_config({"blocks takes arrays [n] or [channel][n]"});
   prepared_ = chain_->prepare_stream(samples, options_);
-  rows_ = prepared_.rows.front() > 0 ? static_cast<std::size_t>(samples.shape[0]) : 1;
+  shape_ = samples.shape;
+  rows_ = 1;
+  for (std::size_t d = 0; d < prepared_.axis; ++d) rows_ *= static_cast<std::size_t>(shape_[d]);
   run_ = std::make_unique<ResultMemory>(prepared_.program);
+}
+
+/// Raises ConfigError if the array does not continue the stream.
+void Stream::check(const InputArray& samples) const {
+  std::vector<std::int64_t> expected = shape_;
+  if (samples.shape.size() == expected.size()) expected[prepared_.axis] = samples.shape[prepared_.axis];
+  if (samples.shape != expected) raise_config({"all arrays of a stream need the same channels and dimensions"});
 }
 
 /// Drops what no later block reads, and grows if the rest and the new positions need it.
@@ -40,19 +49,15 @@ void Stream::make_room(std::int64_t positions) {
   there_.first = keep;
 }
 
-void Stream::append(const InputArray& samples) {
-  const std::size_t rows = prepared_.rows.front();
-  const auto given_rows = rows > 0 ? static_cast<std::size_t>(samples.shape[0]) : 1;
-  if (samples.shape.size() != prepared_.dimensions || given_rows != rows_)
-    raise_config({"all arrays of a stream need the same channels and dimensions"});
-  const std::int64_t positions = samples.shape[rows];
+/// Appends so many positions of the array, from `first` on.
+void Stream::append(const InputArray& samples, std::int64_t first, std::int64_t positions) {
   make_room(positions);
-  const ArrayMemory from = memory_of(samples, rows, prepared_.program->plan().item_bytes(0) * positions, {});
-  const auto item = static_cast<std::size_t>(prepared_.program->plan().item_bytes(0));
+  const std::int64_t item = prepared_.program->plan().item_bytes(0);
+  const ArrayMemory from = memory_of(samples, prepared_.rows.front(), item * samples.shape[prepared_.axis], {});
   for (std::size_t r = 0; r < rows_; ++r)
-    std::memcpy(
-        memory_.data() + (r * static_cast<std::size_t>(capacity_) + static_cast<std::size_t>(there_.length())) * item,
-        from.data + static_cast<std::int64_t>(r) * from.pitch, static_cast<std::size_t>(positions) * item);
+    std::memcpy(memory_.data() + (static_cast<std::int64_t>(r) * capacity_ + there_.length()) * item,
+                from.data + static_cast<std::int64_t>(r) * from.pitch + first * item,
+                static_cast<std::size_t>(positions * item));
   there_.end += positions;
 }
 
@@ -60,7 +65,7 @@ py::tuple Stream::run_block(std::int64_t samples) {
   const ArrayPlan& plan = prepared_.program->plan();
   const CallInput input{{memory_.data(), capacity_ * plan.item_bytes(0), there_}};
   {
-    const py::gil_scoped_release release;
+    const Unlocked unlocked;
     run_->compute(next_, samples, {&input, 1});
   }
   next_ += samples;
@@ -68,17 +73,22 @@ py::tuple Stream::run_block(std::int64_t samples) {
 }
 
 py::list Stream::push(const py::array& array) {
-  py::list results;
-  const InputArray given = numpy_input(array);
+  const std::string_view name = chain_->first().inputs.front().name;
+  InputArray given = numpy_input(array);
+  if (given.dtype.empty()) given = plain(given, name);
   if (!run_) open(given);
-  const InputArray samples = is_readable(given, prepared_.elements.front(), prepared_.rows.front())
-                                 ? given
-                                 : converted(given, prepared_.elements.front(), chain_->first().inputs.front().name);
-  append(samples);
+  check(given);
+  const bool fits = is_readable(given, prepared_.elements.front(), prepared_.rows.front());
+  const InputArray samples = fits ? given : converted(given, prepared_.elements.front(), name);
   const Plan& plan = prepared_.program->plan().plan();
-  while (next_ + plan.block + plan.reach().future <= there_.end) {
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-    results.append(run_block(plan.block));
+  py::list results;
+  const std::int64_t positions = samples.shape[prepared_.axis];
+  for (std::int64_t at = 0; at < positions; at += plan.block) {  // so that long arrays are not copied at once
+    append(samples, at, std::min(plan.block, positions - at));
+    while (next_ + plan.block + plan.reach().future <= there_.end) {
+      if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+      results.append(run_block(plan.block));
+    }
   }
   return results;
 }

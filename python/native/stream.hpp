@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "python/native/binding.hpp"
 #include "python/native/chain.hpp"
 
 namespace iqd::native {
@@ -16,20 +17,22 @@ class Stream {
   Stream(std::shared_ptr<Chain> chain, const CallOptions& options) : chain_(std::move(chain)), options_(options) {}
 
   /// Takes samples, [n] or [channel][n]. Returns the results of each block that is complete with them.
-  pybind11::list push(const pybind11::array& samples);
+  py::list push(const py::array& samples);
   /// Returns those of the last blocks.
-  pybind11::list finish();
+  py::list finish();
 
  private:
   void open(const InputArray& samples);
-  void append(const InputArray& samples);
+  void check(const InputArray& samples) const;
+  void append(const InputArray& samples, std::int64_t first, std::int64_t positions);
   void make_room(std::int64_t positions);
-  pybind11::tuple run_block(std::int64_t samples);
+  py::tuple run_block(std::int64_t samples);
 
   std::shared_ptr<Chain> chain_;
   CallOptions options_;
   Prepared prepared_;
   std::unique_ptr<ResultMemory> run_;
+  std::vector<std::int64_t> shape_;  // of the first array
   std::size_t rows_ = 1;
   std::vector<std::byte> memory_;  // rows of `capacity_` positions, which begin at `there_.first`
   std::int64_t capacity_ = 0;

@@ -31,6 +31,8 @@ class Page(unittest.TestCase):
         text = PAGE.read_text(encoding="utf-8")
         session = {"__name__": "session"}
         ran = 0
+        self.assertNotIn("PLACEHOLDER", text)
+        self.addCleanup(os.chdir, os.getcwd())
         with tempfile.TemporaryDirectory() as folder:
             os.chdir(folder)
             for line, language, code, name in snippets(text):

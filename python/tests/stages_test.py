@@ -7,6 +7,7 @@ import pathlib
 import pickle
 import random
 import subprocess
+import sys
 import tempfile
 import threading
 import types
@@ -36,9 +37,9 @@ def numbers(chance, element, shape):
     return chance.integers(0, 2, shape).astype(DTYPES[element])
 
 
-def exec_outputs(entry, keys, arrays, inputs, outputs, folder):
+def exec_outputs(entry, keys, arrays, inputs, outputs, folder, block=0):
     """The outputs of `iqd exec`, or None with its message if it refuses."""
-    words = [PROGRAM, "exec", f"{entry}: {keys}", "--backend", "cpu"]
+    words = [PROGRAM, "exec", f"{entry}: {keys}", "--backend", "cpu", *(["--block", str(block)] if block else [])]
     for array, name in zip(arrays, inputs):
         np.save(folder / f"in_{name}.npy", array)
         words += ["--in", f"{name}={folder}/in_{name}.npy"]
@@ -66,19 +67,22 @@ class AllStages(unittest.TestCase):
             return 0
         keys = sample.partition(":")[2].strip() or "{}"
         arrays = self.arrays(inputs, chance)
+        block = int(chance.choice([0, 0, 1 + chance.integers(300)]))
         with tempfile.TemporaryDirectory() as folder:
-            expected, refusal = exec_outputs(entry, keys, arrays, [i[0] for i in inputs], outputs, pathlib.Path(folder))
+            expected, refusal = exec_outputs(entry, keys, arrays, [i[0] for i in inputs], outputs, pathlib.Path(folder),
+                                             block)
         written = _iqd.parse_yaml(keys) or {}
         if expected is None:
             with self.assertRaises(iqd.Error, msg=refusal):
-                iqd.stage(entry, backend="cpu", **written)(*arrays)
+                iqd.stage(entry, backend="cpu", **written)(*arrays, block=block)
             return 0
-        made = iqd.stage(entry, backend="cpu", **written)(*arrays)
+        made = iqd.stage(entry, backend="cpu", **written)(*arrays, block=block)
         made = made if isinstance(made, tuple) else (made,)
         self.assertEqual(len(made), len(expected))
         for name, one, other in zip(outputs, expected, made):
             self.assertEqual((one.dtype, one.shape), (other.dtype, other.shape), name)
             self.assertEqual(one.tobytes(), np.asarray(other).tobytes(), name)
+            self.assertEqual(len(other.axes), other.ndim, name)
         return 1
 
     def arrays(self, inputs, chance):
@@ -184,6 +188,48 @@ class Arrays(unittest.TestCase):
         with self.assertRaises(iqd.ConfigError):
             iqd.stage("ldpc_decoder", backend="cpu")(np.full(9, 1 << 40))
 
+    def test_inputs_by_name(self):
+        fir = iqd.stage("fir", taps=[1, 2])
+        np.testing.assert_array_equal(fir(in_=self.x), fir(self.x))
+        np.testing.assert_array_equal(fir(**{"in": self.x}), fir(self.x))
+        add = iqd.stage("add")
+        names = [i[0] for i in _stages._described()["add"][3]]
+        np.testing.assert_array_equal(add(**{names[1]: 2 * self.x, names[0]: self.x}), add(self.x, 2 * self.x))
+        for wrong in ({names[1]: self.x}, {"other": self.x}):
+            with self.subTest(inputs=list(wrong)), self.assertRaises(iqd.ConfigError):
+                add(**wrong)
+        with self.assertRaises(iqd.ConfigError):
+            add(self.x, self.x, self.x, **{names[0]: self.x})
+
+    def test_what_is_no_array(self):
+        class Broken:
+            def __array__(self, dtype=None, copy=None):
+                raise RuntimeError("no")
+
+        with self.assertRaises(ValueError):
+            iqd.stage("fir", taps=[1])([[1], [1, 2]])
+        with self.assertRaises(RuntimeError):
+            iqd.stage("fir", taps=[1])(Broken())
+
+    def test_a_call_that_runs_at_the_end(self):
+        """The interpreter ends in order while threads are in stages."""
+        code = ("import threading, time, numpy, iqd\n"
+                "fir, x = iqd.stage('fir', taps=numpy.ones(2000)), numpy.zeros(1 << 18, 'c8')\n"
+                "def calls():\n    while True: fir(x)\n"
+                "for _ in range(3): threading.Thread(target=calls, daemon=True).start()\n"
+                "time.sleep(0.3)\n")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def test_memory_of_large_arrays_is_bounded(self):
+        code = ("import resource, numpy, iqd\n"
+                "fir, x = iqd.stage('fir', taps=[1]), numpy.zeros(1 << 21, 'c8')\n"
+                "before = resource.getrusage(0).ru_maxrss\n"
+                "for k in range(40): fir(x[k:])\n"
+                "print(resource.getrusage(0).ru_maxrss - before)\n")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+        self.assertLess(int(done.stdout), 450_000)
+
     def test_empty_arrays_and_nan(self):
         fir = iqd.stage("fir", taps=[1, 1])
         self.assertEqual(fir(np.zeros(0, np.complex64)).shape, (0,))
@@ -260,11 +306,23 @@ class Knowledge(unittest.TestCase):
         self.assertNotIsInstance(self.y[[1, 2]], iqd.Array)
 
     def test_operations_give_plain_arrays(self):
-        for plain in (self.y + 1, np.abs(self.y), np.concatenate([self.y, self.y]), self.y == self.y):
+        for plain in (self.y + 1, np.abs(self.y), np.concatenate([self.y, self.y]), self.y == self.y, self.y[::-1],
+                      self.y[True]):
             self.assertIs(type(plain), np.ndarray)
         total = np.zeros(self.y.shape, np.complex64)
         np.add(self.y, 1, out=total)
         np.testing.assert_array_equal(total, np.asarray(self.y) + 1)
+        again = self.y.copy()
+        again += 1
+        self.assertEqual((type(again), again.rate), (iqd.Array, self.y.rate))
+
+    def test_copies_and_every_second_entry(self):
+        for array, rate in ((self.y.copy(), 5e5), (self.y[::2], 2.5e5), (self.y[4::2][1:], 2.5e5), (self.bins.T, 2e6 / 256)):
+            self.assertEqual((type(array), array.rate), (iqd.Array, rate))
+        np.testing.assert_allclose(self.y[4::2][1:].axes["n"], self.y.axes["n"][6::2])
+        turned = iqd.stage("rotate", frequency="100 kHz")(self.y[::2])
+        np.testing.assert_allclose(np.angle(turned[1] / self.y[2]) / (2 * np.pi), 0.4, atol=1e-5)
+        self.assertEqual(list(self.bins.T.axes), [])
 
     def test_pickles(self):
         for array in (self.y, self.bins[2:5]):
@@ -274,6 +332,10 @@ class Knowledge(unittest.TestCase):
             self.assertEqual(list(again.axes), list(array.axes))
         stage = pickle.loads(pickle.dumps(iqd.stage("fir", taps=[1, 2])))
         np.testing.assert_array_equal(stage(np.ones(3, np.float32)), [1, 3, 3])
+        several = iqd.stage("complex_to_mag_phase")(np.ones(5, np.complex64))
+        again = pickle.loads(pickle.dumps(several))
+        self.assertEqual(again._fields, several._fields)
+        np.testing.assert_array_equal(again[0], several[0])
 
     def test_a_call_continues_with_what_the_array_knows(self):
         again = iqd.stage("fir", taps=[1], decimation=2)(self.y)
@@ -313,6 +375,19 @@ class Chains(unittest.TestCase):
         np.testing.assert_array_equal(np.concatenate(parts[2:], axis=1), fir(self.x[:, 1000:2000]))
         self.assertEqual([round(p.axes["n"][0] * 1e6) for p in parts], [0, 500, 5000, 5500])
 
+    def test_blocks_of_other_arrays(self):
+        rows = np.arange(6000, dtype=np.float32).view(np.complex64).reshape(2, 3, 500)
+        parts = list(iqd.stage("conjugate").blocks(rows, block=80))
+        np.testing.assert_array_equal(np.concatenate(parts, axis=2), rows.conj())
+        pairs = np.arange(4000, dtype=np.int16).reshape(2000, 2)
+        parts = list(iqd.stage("fir", taps=[1]).blocks(pairs, block=300))
+        np.testing.assert_array_equal(np.concatenate(parts), iqd.stage("fir", taps=[1])(pairs))
+        for other in (np.zeros((9, 1), np.int16), np.zeros((9, 3), np.int16), np.zeros(9, np.int16), np.array(["a"])):
+            with self.subTest(shape=other.shape), self.assertRaises(iqd.ConfigError):
+                list(iqd.stage("fir", taps=[1]).blocks(iter([pairs, other]), block=300))
+        known = iqd.stage("fir", taps=[1])(self.x[0], rate=1e6)
+        self.assertEqual(next(iqd.stage("fir", taps=[1]).blocks(iter([known]), block=100)).rate, 1e6)
+
     def test_state_continues(self):
         agc = iqd.stage("agc")
         parts = list(agc.blocks(self.x[0], block=100))
@@ -324,8 +399,13 @@ class Chains(unittest.TestCase):
         out = chain(self.x)
         self.assertEqual(out.keys(), ["fir.out", "level.out"])
         np.testing.assert_array_equal(out["level"], out["level.out"])
+        self.assertTrue("fir.out" in out and out["fir.out"] in out and "nothing" not in out)
         with self.assertRaises(KeyError):
             out["nothing"]
+        for wrong in (lambda: iqd.chain("fir"), lambda: iqd.chain(), lambda: iqd.stage("agc", backend="gpu"),
+                      lambda: iqd.chain(iqd.stage("agc", backend="cpu"), iqd.stage("agc", backend="cuda"))):
+            with self.assertRaises(iqd.ConfigError):
+                wrong()
 
     def test_a_file(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -339,6 +419,12 @@ class Chains(unittest.TestCase):
             path.write_text("stages: [\n", encoding="ascii")
             with self.assertRaises(iqd.ConfigError):
                 iqd.from_yaml(path)
+            for wrong in ("- a\n", "pipelines: 3\n", "stages: 3\n", "stages:\n  - fir: [1]\n", "name: a\n"):
+                path.write_text(wrong, encoding="ascii")
+                with self.subTest(text=wrong), self.assertRaises(iqd.ConfigError):
+                    iqd.from_yaml(path)
+            path.write_text("stages:\n  - fir: {taps: [1, 2]}\n  - agc: {from: source}\n", encoding="ascii")
+            self.assertEqual(iqd.from_yaml(path)(self.x).keys(), ["fir.out", "agc.out"])
         with self.assertRaises(iqd.ConfigError):
             iqd.from_yaml("/nowhere.yaml")
 

@@ -34,14 +34,37 @@ struct FftwFree {
 };
 using FftwMemory = std::unique_ptr<cf32, FftwFree>;
 
+struct FftwText {
+  void operator()(char* text) const noexcept { std::free(text); }  // NOLINT(*-no-malloc): FFTW's
+};
+using Text = std::unique_ptr<char, FftwText>;
+
+/// The process may have other users of FFTW, whose wisdom and limit come back when this ends.
+class Alone {
+ public:
+  Alone() : others_(fftwf_export_wisdom_to_string()) {
+    fftwf_forget_wisdom();
+    fftwf_set_timelimit(kPlanSeconds);
+  }
+  ~Alone() {
+    fftwf_set_timelimit(FFTW_NO_TIMELIMIT);
+    fftwf_forget_wisdom();
+    if (others_) fftwf_import_wisdom_from_string(others_.get());
+  }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+
+ private:
+  Text others_;
+};
+
 /// What FFTW found out by measuring, for each kind of plan: in this process and, for the next ones, in files. So all
 /// plans of a kind are the same algorithm on a machine, and a start measures nothing that an earlier one has measured.
 /// Holds the planner's mutex.
 class Wisdom {
  public:
-  /// Makes FFTW know what was found out for this kind, and nothing else.
+  /// Makes FFTW know what was found out for this kind.
   void recall(const std::string& kind) {
-    fftwf_forget_wisdom();
     known_ = texts_[kind];
     if (known_.empty())
       if (const auto kept = files_.find(content_key({kind, fftwf_version}))) known_.assign(kept->begin(), kept->end());
@@ -50,7 +73,7 @@ class Wisdom {
   /// After a plan of the kind was made.
   void remember(const std::string& kind) {
     if (known_.empty()) {
-      const std::unique_ptr<char, Free> text(fftwf_export_wisdom_to_string());
+      const Text text(fftwf_export_wisdom_to_string());
       if (!text) return;
       known_ = text.get();
       files_.keep(content_key({kind, fftwf_version}), {known_.begin(), known_.end()});
@@ -59,9 +82,6 @@ class Wisdom {
   }
 
  private:
-  struct Free {
-    void operator()(char* text) const noexcept { std::free(text); }  // NOLINT(*-no-malloc): FFTW's
-  };
   static std::filesystem::path folder() {
     const std::filesystem::path folder = cache_folder();
     return folder.empty() ? folder : folder / "transforms";
@@ -83,16 +103,13 @@ FftPlan::FftPlan(std::int64_t size, Direction direction, std::int64_t batch, Alg
   const std::lock_guard lock(planner());
   // FFTW prefers an algorithm that anything has measured to its estimate.
   const std::string kind = fmt::format("{} x {}, {}", size, batch, direction == Direction::forward);
-  if (algorithm == Algorithm::fastest)
-    wisdom().recall(kind);
-  else
-    fftwf_forget_wisdom();
+  const Alone alone;
+  if (algorithm == Algorithm::fastest) wisdom().recall(kind);
   const auto bytes = static_cast<std::size_t>(size * batch) * sizeof(cf32);
   const FftwMemory in(static_cast<cf32*>(fftwf_malloc(bytes)));
   const FftwMemory out(static_cast<cf32*>(fftwf_malloc(bytes)));
   const int n = static_cast<int>(size);
   const int sign = direction == Direction::forward ? FFTW_FORWARD : FFTW_BACKWARD;
-  fftwf_set_timelimit(kPlanSeconds);
   if (in && out)
     plan_.reset(fftwf_plan_many_dft(1, &n, static_cast<int>(batch), fftw(in.get()), nullptr, 1, n, fftw(out.get()),
                                     nullptr, 1, n, sign,

@@ -16,10 +16,10 @@ class FftPlan {
  public:
   enum class Direction : std::uint8_t { forward, inverse };
 
-  /// `fastest` tries algorithms for up to 0.2 s, once: the cache folder keeps the winner, so that later plans of the same
-  /// size and batch give the same bits on this machine. Another machine's winner may round differently. `repeatable` uses FFTW's estimate, so all plans of a size give
-  /// the same bits on the same kind of CPU, every time. That costs nothing up to 129 samples, 15 % at 1024, 40 % at
-  /// 4096 and 50 % at 8192 (FFTW 3.3.10, AVX-512).
+  /// `fastest` tries algorithms for up to 0.2 s, once: the process and the cache folder keep the winner, so later plans
+  /// of the same size and batch give the same bits on this machine. Another machine's winner may round differently.
+  /// `repeatable` uses FFTW's estimate, so all plans of a size give the same bits on the same kind of CPU, every time.
+  /// That costs nothing up to 129 samples, 15 % at 1024, 40 % at 4096 and 50 % at 8192 (FFTW 3.3.10, AVX-512).
   enum class Algorithm : std::uint8_t { fastest, repeatable };
 
   /// One `run` does `batch` consecutive transforms. Throws SetupError if there is not enough memory.
