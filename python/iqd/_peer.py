@@ -100,7 +100,7 @@ class Peer:
                     else "the socket there has `curve:`: give server= and key=")
         if has_keys:
             return ("the handshake fails: server= must be the publisher's public key, and the public key of key= must "
-                    "be on its list")
+                    "be on its list, or the publisher has no `curve:`")
         # Of sockets that do not match, libzmq reports at most that the other side hung up.
         if self._fault == _FAILED or self._hung_up and self._fault == 0:
             kind = ("is not `kind: push` (leave out kind=\"pull\")" if is_pull

@@ -181,8 +181,7 @@ class Resources(SubscribeTest):
 
     def test_memory_is_flat(self):
         """10^5 messages with packets, of a publisher that never ends its topic."""
-        publisher = self.publisher(zmq.PUSH)
-        publisher.socket.sndhwm = 100
+        publisher = self.publisher(zmq.PUSH, set_up=lambda socket: setattr(socket, "sndhwm", 100))
         count = 100_000
         frames = json_frames("t", ramp(64).reshape(2, 32), dims=["packet", "n"],
                              packets=[{"start": 1, "metric": 0.5}, {"start": 2, "metric": None}])
