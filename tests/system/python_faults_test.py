@@ -53,7 +53,7 @@ def interrupts(x, meta): raise KeyboardInterrupt
 LOST = {"raises": "raised", "short": "unfit", "real": "unfit", "nothing": "unfit", "items": "unfit", "ends": "raised",
         "ends_at_once": "died", "crashes": "died", "writes": "raised", "forces": "died", "hangs": "late", "sleeps": "late",
         "fills": "raised", "interrupts": "raised"}
-LIMIT = {"fills": 10}
+LIMIT = {"hangs": 3, "sleeps": 3}  # s
 RESTARTS = ("died", "late")
 
 
@@ -99,7 +99,7 @@ stages:
     def test_each_fault_costs_its_blocks_and_no_other(self):
         for fault, event in LOST.items():
             with self.subTest(fault):
-                text = self.pipeline(f"params: {{fault: {fault}}}, limit: {LIMIT.get(fault, 1)} s, memory: 400 MiB")
+                text = self.pipeline(f"params: {{fault: {fault}}}, limit: {LIMIT.get(fault, 10)} s, memory: 400 MiB")
                 with self.daemon(text) as daemon:
                     self.assertEqual(daemon.wait(), 0, daemon.text)
                     final = daemon.final[0]

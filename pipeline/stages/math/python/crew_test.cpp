@@ -37,7 +37,7 @@ Job job_of(const std::string& text) {
   job.script = find_worker_script();
   job.label = "test";
   job.memory = std::size_t{1} << 30;
-  job.limit_s = 0.5;
+  job.limit_s = 3;
   return job;
 }
 
@@ -105,7 +105,7 @@ TEST(PythonCrew, AProcessThatHangsIsKilledAndReplaced) {
   const pid_t first = rig.id;
   const std::int64_t began = steady_ns();
   EXPECT_EQ(rig.call(), Ending::late);
-  EXPECT_LT(steady_ns() - began, 2'000'000'000);
+  EXPECT_LT(steady_ns() - began, 4'500'000'000);
   EXPECT_EQ(rig.call(), Ending::good);
   EXPECT_NE(rig.id, first);
   EXPECT_NE(::kill(first, 0), 0) << "it still runs";
@@ -127,7 +127,7 @@ TEST(PythonCrew, AKilledProcessIsReplacedWhetherItComputesOrNot) {
 }
 
 TEST(PythonCrew, SeveralLanesShareSeveralProcesses) {
-  Rig rig("import time\ndef f(x, meta):\n  time.sleep(0.02)\n  return x", 3);
+  Rig rig("import time\ndef f(x, meta):\n  time.sleep(0.1)\n  return x", 3);
   std::atomic<int> good{0};
   const std::int64_t began = steady_ns();
   std::vector<std::thread> lanes;
@@ -150,7 +150,7 @@ TEST(PythonCrew, SeveralLanesShareSeveralProcesses) {
     });
   for (std::thread& lane : lanes) lane.join();
   EXPECT_EQ(good, 30);
-  EXPECT_LT(steady_ns() - began, 550'000'000) << "30 calls of 20 ms by three processes";
+  EXPECT_LT(steady_ns() - began, 2'300'000'000) << "30 calls of 0.1 s by three processes";
 }
 
 /// Each failed before its first answer, so blocks do not wait for the next attempts.
@@ -162,7 +162,7 @@ TEST(PythonCrew, AFunctionThatAlwaysCrashesIsGivenARest) {
   EXPECT_LT(calls, 20);
   const std::int64_t began = steady_ns();
   EXPECT_EQ(rig.call(), std::nullopt);
-  EXPECT_LT(steady_ns() - began, 50'000'000);
+  EXPECT_LT(steady_ns() - began, 1'000'000'000);
 }
 
 TEST(PythonCrew, ATextThatIsWrongIsRefused) {
