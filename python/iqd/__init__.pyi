@@ -57,387 +57,395 @@ def stages() -> dict[str, str]: ...
 
 # <stages>
 @overload
-def stage(entry: Literal["convert"], /, *, dtype: Literal["sc16", "cf32", "f32", "f16", "i32", "i16", "i8"],
+def stage(entry: Literal["convert"], /, *, dtype: Literal['sc16', 'cf32', 'f32', 'f16', 'i32', 'i16', 'i8'],
           name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """changes the element type: scales, rounds, saturates"""
+    'changes the element type: scales, rounds, saturates'
 
 @overload
 def stage(entry: Literal["fir"], /, *, decimation: int = ..., design: Mapping[str, Any] = ...,
-          interpolation: int = ..., method: Literal["auto", "direct", "fft"] = ..., taps: Any = ..., name: str = ...,
+          interpolation: int = ..., method: Literal['auto', 'direct', 'fft'] = ..., taps: Any = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """filters with given or designed taps, interpolates and decimates"""
+    'filters with given or designed taps, interpolates and decimates'
 
 @overload
 def stage(entry: Literal["resampler"], /, *, attenuation: Any = ..., bandwidth: float = ..., rate: Any = ...,
           ratio: str | float | bool = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """resamples a signal by any ratio"""
+    'resamples a signal by any ratio'
 
 @overload
 def stage(entry: Literal["channelizer"], /, *, channels: int, attenuation: Any = ..., oversample: int = ...,
           select: Any = ..., taps: Any = ..., taps_per_channel: int = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """splits a band into adjacent channels"""
+    'splits a band into adjacent channels'
 
 @overload
 def stage(entry: Literal["fft"], /, *, beta: float = ..., inverse: bool = ..., shift: bool = ..., size: int = ...,
-          window: Literal["rectangular", "hann", "hamming", "blackman", "blackman_harris", "kaiser"] = ...,
+          window: Literal['rectangular', 'hann', 'hamming', 'blackman', 'blackman_harris', 'kaiser'] = ...,
           name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """transforms frames of samples into frequency bins, or back"""
+    'transforms frames of samples into frequency bins, or back'
 
 @overload
 def stage(entry: Literal["rotate"], /, *, frequency: Any = ..., phase: float = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """shifts a signal in frequency"""
+    'shifts a signal in frequency'
 
 @overload
 def stage(entry: Literal["add"], /, *, name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """in0 + in1"""
+    'in0 + in1'
 
 @overload
 def stage(entry: Literal["subtract"], /, *, name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """in0 - in1"""
+    'in0 - in1'
 
 @overload
 def stage(entry: Literal["multiply"], /, *, name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """in0 · in1"""
+    'in0 · in1'
 
 @overload
 def stage(entry: Literal["multiply_conjugate"], /, *, name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """in0 times the complex conjugate of in1"""
+    'in0 times the complex conjugate of in1'
 
 @overload
 def stage(entry: Literal["add_const"], /, *, value: Any, name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """adds a constant"""
+    'adds a constant'
 
 @overload
 def stage(entry: Literal["multiply_const"], /, *, value: Any, name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """multiplies by a constant"""
+    'multiplies by a constant'
 
 @overload
 def stage(entry: Literal["conjugate"], /, *, name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """complex conjugate"""
+    'complex conjugate'
 
 @overload
 def stage(entry: Literal["complex_to_mag"], /, *, name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """magnitude, sqrt(re^2 + im^2)"""
+    'magnitude, sqrt(re^2 + im^2)'
 
 @overload
 def stage(entry: Literal["complex_to_mag_squared"], /, *, name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """power, re^2 + im^2"""
+    'power, re^2 + im^2'
 
 @overload
 def stage(entry: Literal["complex_to_arg"], /, *, name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """angle in radians, atan2(im, re)"""
+    'angle in radians, atan2(im, re)'
 
 @overload
 def stage(entry: Literal["complex_to_mag_phase"], /, *, name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """magnitude and angle"""
+    'magnitude and angle'
 
 @overload
 def stage(entry: Literal["mag_phase_to_complex"], /, *, name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """in0 · exp(j in1): a complex number from a magnitude and an angle in radians"""
+    'in0 · exp(j in1): a complex number from a magnitude and an angle in radians'
 
 @overload
 def stage(entry: Literal["log10"], /, *, k: float = ..., n: float = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """n · log10(max(x, 1e-18)) + k"""
+    'n · log10(max(x, 1e-18)) + k'
 
 @overload
 def stage(entry: Literal["snr_helper"], /, *, k: float = ..., n: float = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """abs(n · log10(max(in0 / in1, 1e-18)) + k)"""
+    'abs(n · log10(max(in0 / in1, 1e-18)) + k)'
 
 @overload
-def stage(entry: Literal["signal_source"], /, *, amplitude: float = ..., dtype: Literal["cf32", "f32"] = ...,
+def stage(entry: Literal["signal_source"], /, *, amplitude: float = ..., dtype: Literal['cf32', 'f32'] = ...,
           frequency: Any = ..., phase: float = ...,
-          waveform: Literal["complex", "cosine", "sine", "square", "constant"] = ..., name: str = ...,
+          waveform: Literal['complex', 'cosine', 'sine', 'square', 'constant'] = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """generates test tones: complex, cosine, sine, square, constant"""
+    'generates test tones: complex, cosine, sine, square, constant'
 
 @overload
 def stage(entry: Literal["quadrature_demod"], /, *, deviation: Any = ..., gain: float = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """demodulates frequency: the phase step from sample to sample"""
+    'demodulates frequency: the phase step from sample to sample'
 
 @overload
 def stage(entry: Literal["kernel"], /, *, code: str | float | bool = ..., file: str | float | bool = ...,
           function: str | float | bool = ..., future: int = ..., in_: Any = ..., out: str | float | bool = ...,
           params: Any = ..., past: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """a function of your own in CUDA C++, for CPU and GPU"""
+    'a function of your own in CUDA C++, for CPU and GPU'
+
+@overload
+def stage(entry: Literal["python"], /, *, code: str | float | bool = ..., decimation: int = ...,
+          file: str | float | bool = ..., function: str | float | bool = ..., future: int = ..., in_: Any = ...,
+          interpolation: int = ..., interpreter: str | float | bool = ..., limit: Any = ..., memory: Any = ...,
+          out: Mapping[str, Any] = ..., params: Any = ..., past: int = ..., spin: Any = ..., start: Any = ...,
+          workers: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+    'a function of your own in Python, in a process of its own'
 
 @overload
 def stage(entry: Literal["spectrum"], /, *, average: int = ..., beta: float = ..., size: int = ...,
-          window: Literal["rectangular", "hann", "hamming", "blackman", "blackman_harris", "kaiser"] = ...,
+          window: Literal['rectangular', 'hann', 'hamming', 'blackman', 'blackman_harris', 'kaiser'] = ...,
           name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """averaged power spectrum of each block, in dB"""
+    'averaged power spectrum of each block, in dB'
 
 @overload
 def stage(entry: Literal["peak_finder"], /, *, threshold: Any, max: int = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """finds the largest local maxima"""
+    'finds the largest local maxima'
 
 @overload
 def stage(entry: Literal["select_channels"], /, *, channels: Any, name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """selects channels of a stream, in any order"""
+    'selects channels of a stream, in any order'
 
 @overload
 def stage(entry: Literal["align_channels"], /, *, delay: Any = ..., gain: Any = ..., phase: Any = ...,
           while_calibrated: bool = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """corrects channels in gain, phase and delay"""
+    'corrects channels in gain, phase and delay'
 
 @overload
 def stage(entry: Literal["symbol_sync"], /, *, samples_per_symbol: float = ..., window: int = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """finds the timing of symbols by their line at the symbol rate, and samples them"""
+    'finds the timing of symbols by their line at the symbol rate, and samples them'
 
 @overload
 def stage(entry: Literal["carrier_sync"], /, *, max_offset: float = ...,
-          modulation: Literal["bpsk", "qpsk", "8psk", "16qam"] = ..., samples_per_symbol: float = ...,
+          modulation: Literal['bpsk', 'qpsk', '8psk', '16qam'] = ..., samples_per_symbol: float = ...,
           window: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """removes frequency offset and phase from PSK and QAM, without a loop"""
+    'removes frequency offset and phase from PSK and QAM, without a loop'
 
 @overload
 def stage(entry: Literal["psk_demapper"], /, *, differential: bool = ...,
-          modulation: Literal["bpsk", "qpsk", "8psk", "16qam", "64qam", "256qam"] = ..., noise: float = ...,
+          modulation: Literal['bpsk', 'qpsk', '8psk', '16qam', '64qam', '256qam'] = ..., noise: float = ...,
           packet: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """converts symbols to bits and LLRs, PSK or QAM, differential or not"""
+    'converts symbols to bits and LLRs, PSK or QAM, differential or not'
 
 @overload
-def stage(entry: Literal["evm_meter"], /, *, modulation: Literal["bpsk", "qpsk", "16qam", "64qam", "256qam"] = ...,
+def stage(entry: Literal["evm_meter"], /, *, modulation: Literal['bpsk', 'qpsk', '16qam', '64qam', '256qam'] = ...,
           name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """measures the error vector magnitude of symbols"""
+    'measures the error vector magnitude of symbols'
 
 @overload
 def stage(entry: Literal["framer"], /, *, chip_rate: Any, bytes: int = ...,
-          crc: Literal["none", "crc8", "crc8_31", "crc16_ccitt", "crc16_cc1101", "crc32"] = ...,
-          length: Literal["byte", "fixed"] = ..., one: str | float | bool = ..., order: Literal["msb", "lsb"] = ...,
+          crc: Literal['none', 'crc8', 'crc8_31', 'crc16_ccitt', 'crc16_cc1101', 'crc32'] = ...,
+          length: Literal['byte', 'fixed'] = ..., one: str | float | bool = ..., order: Literal['msb', 'lsb'] = ...,
           preamble: str | float | bool = ..., sync_word: str | float | bool = ..., threshold: float = ...,
           tracking: float = ..., zero: str | float | bool = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """finds frames in a stream of levels and outputs their bytes"""
+    'finds frames in a stream of levels and outputs their bytes'
 
 @overload
 def stage(entry: Literal["deemphasis"], /, *, tau: Any = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """undoes an FM transmitter's pre-emphasis"""
+    "undoes an FM transmitter's pre-emphasis"
 
 @overload
 def stage(entry: Literal["dc_block"], /, *, length: int = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """removes DC, with linear phase and without delay"""
+    'removes DC, with linear phase and without delay'
 
 @overload
 def stage(entry: Literal["agc"], /, *, ahead: int = ..., max_gain: Any = ..., target: float = ..., window: int = ...,
           name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """scales a signal to a target level, by the power around each sample"""
+    'scales a signal to a target level, by the power around each sample'
 
 @overload
 def stage(entry: Literal["squelch"], /, *, hold: int = ..., ramp: int = ..., threshold: Any = ..., window: int = ...,
           name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """mutes a signal while it is weak"""
+    'mutes a signal while it is weak'
 
 @overload
 def stage(entry: Literal["clock_recovery"], /, *, damping: float = ..., loop_bandwidth: float = ...,
-          max_deviation: float = ..., method: Literal["gardner", "mueller_muller"] = ...,
+          max_deviation: float = ..., method: Literal['gardner', 'mueller_muller'] = ...,
           samples_per_symbol: float = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """tracks the symbol clock with a classical loop, Gardner's or Mueller and Muller's"""
+    "tracks the symbol clock with a classical loop, Gardner's or Mueller and Muller's"
 
 @overload
 def stage(entry: Literal["costas_loop"], /, *, damping: float = ..., loop_bandwidth: float = ...,
           max_offset: float = ..., order: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """tracks the carrier of PSK with the classical loop"""
+    'tracks the carrier of PSK with the classical loop'
 
 @overload
 def stage(entry: Literal["preamble_search"], /, *, payload_bits: int = ..., preamble: str | float | bool = ...,
           refine: bool = ..., repeats: int = ..., samples_per_bit: int = ..., sync_word: str | float | bool = ...,
-          template: Literal["exact", "grid45"] = ..., threshold: float = ..., name: str = ...,
+          template: Literal['exact', 'grid45'] = ..., threshold: float = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """finds packets by their preamble and cuts them out"""
+    'finds packets by their preamble and cuts them out'
 
 @overload
-def stage(entry: Literal["packet_estimator"], /, *, average: Literal["block", "packet", "carry"] = ...,
+def stage(entry: Literal["packet_estimator"], /, *, average: Literal['block', 'packet', 'carry'] = ...,
           lambda_: float = ..., memory: float = ..., payload_bits: int = ..., preamble: str | float | bool = ...,
           repeats: int = ..., samples_per_bit: int = ..., sync_word: str | float | bool = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """estimates each packet's frequency offset, channel and noise, and removes the offset"""
+    "estimates each packet's frequency offset, channel and noise, and removes the offset"
 
 @overload
 def stage(entry: Literal["equalizer"], /, *, kinds: Any, cma: Mapping[str, Any] = ..., detection_filter: Any = ...,
           payload_bits: int = ..., preamble: str | float | bool = ..., repeats: int = ...,
           samples_per_bit: int = ..., sync_word: str | float | bool = ..., zf_load: float = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """equalizes each packet's channel in up to five ways and applies the detection filter"""
+    "equalizes each packet's channel in up to five ways and applies the detection filter"
 
 @overload
-def stage(entry: Literal["soqpsk_detector"], /, *, differential: bool = ..., llr: Literal["f32", "i8"] = ...,
+def stage(entry: Literal["soqpsk_detector"], /, *, differential: bool = ..., llr: Literal['f32', 'i8'] = ...,
           loop_bandwidth: Any = ..., loop_order: int = ..., payload_bits: int = ...,
           preamble: str | float | bool = ..., repeats: int = ..., samples_per_bit: int = ...,
           sync_word: str | float | bool = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """decides the bits of SOQPSK packets"""
+    'decides the bits of SOQPSK packets'
 
 @overload
 def stage(entry: Literal["ber_meter"], /, *, sequence: str | float | bool, name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """counts bit and packet errors against a known sequence"""
+    'counts bit and packet errors against a known sequence'
 
 @overload
 def stage(entry: Literal["soqpsk_modulator"], /, *, amplitude: float = ..., differential: bool = ..., gap: int = ...,
-          payload: Literal["pn9", "pn15", "pn23"] = ..., payload_bits: int = ..., preamble: str | float | bool = ...,
+          payload: Literal['pn9', 'pn15', 'pn23'] = ..., payload_bits: int = ..., preamble: str | float | bool = ...,
           repeats: int = ..., samples_per_bit: int = ..., sync_word: str | float | bool = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """generates SOQPSK-TG from bits, or packets with pseudo-random payload"""
+    'generates SOQPSK-TG from bits, or packets with pseudo-random payload'
 
 @overload
 def stage(entry: Literal["ofdm_sync"], /, *, carriers: int = ..., fft: int = ..., frame: int = ...,
           max_offset: Any = ..., pilot_every: int = ..., prefix: int = ..., threshold: float = ..., tx: int = ...,
           name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """finds OFDM frames in the signals of several antennas and cuts them out"""
+    'finds OFDM frames in the signals of several antennas and cuts them out'
 
 @overload
 def stage(entry: Literal["ofdm_demod"], /, *, carriers: int = ..., fft: int = ..., frame: int = ...,
           pilot_every: int = ..., prefix: int = ..., tx: int = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """removes the cyclic prefixes of OFDM frames and transforms their symbols into carriers"""
+    'removes the cyclic prefixes of OFDM frames and transforms their symbols into carriers'
 
 @overload
 def stage(entry: Literal["mimo_channel_estimator"], /, *, carriers: int = ..., delay_spread: int = ...,
           fft: int = ..., frame: int = ..., pilot_every: int = ..., prefix: int = ..., snr: Any = ...,
           track_phase: bool = ..., tx: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """estimates channel and noise of OFDM frames and removes the pilots' common phase"""
+    "estimates channel and noise of OFDM frames and removes the pilots' common phase"
 
 @overload
-def stage(entry: Literal["mtt_detector"], /, *, lists: Literal["own", "pooled"] = ...,
-          llr: Literal["f32", "f16", "i8"] = ..., llr_scale: float = ...,
-          modulation: Literal["qpsk", "16qam", "64qam", "256qam"] = ..., variant: Literal["fast", "paper"] = ...,
+def stage(entry: Literal["mtt_detector"], /, *, lists: Literal['own', 'pooled'] = ...,
+          llr: Literal['f32', 'f16', 'i8'] = ..., llr_scale: float = ...,
+          modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ..., variant: Literal['fast', 'paper'] = ...,
           name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """soft MIMO detection by multi-pass trellis traversal"""
+    'soft MIMO detection by multi-pass trellis traversal'
 
 @overload
-def stage(entry: Literal["exhaustive_detector"], /, *, llr: Literal["f32", "f16", "i8"] = ...,
-          llr_scale: float = ..., modulation: Literal["qpsk", "16qam", "64qam", "256qam"] = ..., name: str = ...,
+def stage(entry: Literal["exhaustive_detector"], /, *, llr: Literal['f32', 'f16', 'i8'] = ...,
+          llr_scale: float = ..., modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """exact (max-log) soft MIMO detection, by exhaustive search"""
+    'exact (max-log) soft MIMO detection, by exhaustive search'
 
 @overload
-def stage(entry: Literal["kbest_detector"], /, *, clip: float = ..., llr: Literal["f32", "f16", "i8"] = ...,
-          llr_scale: float = ..., modulation: Literal["qpsk", "16qam", "64qam", "256qam"] = ...,
+def stage(entry: Literal["kbest_detector"], /, *, clip: float = ..., llr: Literal['f32', 'f16', 'i8'] = ...,
+          llr_scale: float = ..., modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ...,
           survivors: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """soft MIMO detection with the K best paths"""
+    'soft MIMO detection with the K best paths'
 
 @overload
-def stage(entry: Literal["one_pass_detector"], /, *, clip: float = ..., llr: Literal["f32", "f16", "i8"] = ...,
-          llr_scale: float = ..., modulation: Literal["qpsk", "16qam", "64qam", "256qam"] = ..., name: str = ...,
+def stage(entry: Literal["one_pass_detector"], /, *, clip: float = ..., llr: Literal['f32', 'f16', 'i8'] = ...,
+          llr_scale: float = ..., modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """soft MIMO detection by one pass through a trellis"""
+    'soft MIMO detection by one pass through a trellis'
 
 @overload
-def stage(entry: Literal["lmmse_detector"], /, *, llr: Literal["f32", "f16", "i8"] = ..., llr_scale: float = ...,
-          modulation: Literal["qpsk", "16qam", "64qam", "256qam"] = ..., name: str = ...,
+def stage(entry: Literal["lmmse_detector"], /, *, llr: Literal['f32', 'f16', 'i8'] = ..., llr_scale: float = ...,
+          modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """soft linear (LMMSE) MIMO detection"""
+    'soft linear (LMMSE) MIMO detection'
 
 @overload
-def stage(entry: Literal["ldpc_decoder"], /, *, code: Literal["80216e_2304_1_2"] = ..., early_stop: bool = ...,
-          interleave: Literal["off", "frame", false] = ..., iterations: int = ..., scale: float = ...,
+def stage(entry: Literal["ldpc_decoder"], /, *, code: Literal['80216e_2304_1_2'] = ..., early_stop: bool = ...,
+          interleave: Literal['off', 'frame', False] = ..., iterations: int = ..., scale: float = ...,
           name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """decodes LDPC words by layered min-sum"""
+    'decodes LDPC words by layered min-sum'
 
 @overload
-def stage(entry: Literal["ldpc_encoder"], /, *, code: Literal["80216e_2304_1_2"] = ..., name: str = ...,
+def stage(entry: Literal["ldpc_encoder"], /, *, code: Literal['80216e_2304_1_2'] = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """encodes LDPC words"""
+    'encodes LDPC words'
 
 @overload
 def stage(entry: Literal["ofdm_modulator"], /, *, amplitude: float = ..., carriers: int = ...,
-          code: Literal["none", "80216e_2304_1_2"] = ..., fft: int = ..., frame: int = ...,
-          modulation: Literal["qpsk", "16qam", "64qam", "256qam"] = ...,
-          payload: Literal["pn9", "pn15", "pn23"] = ..., pilot_every: int = ..., prefix: int = ..., tx: int = ...,
+          code: Literal['none', '80216e_2304_1_2'] = ..., fft: int = ..., frame: int = ...,
+          modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ...,
+          payload: Literal['pn9', 'pn15', 'pn23'] = ..., pilot_every: int = ..., prefix: int = ..., tx: int = ...,
           name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """generates OFDM frames for several antennas, from bits or with pseudo-random payload"""
+    'generates OFDM frames for several antennas, from bits or with pseudo-random payload'
 
 @overload
 def stage(entry: Literal["noma_slots"], /, *, carriers: int = ..., data: int = ..., drift: bool = ...,
           fft: int = ..., frame: int = ..., pilots: int = ..., prefix: int = ..., timing: bool = ...,
           training: int = ..., users: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """extracts pilots and data from the carriers of NOMA frames, and corrects timing and frequency"""
+    'extracts pilots and data from the carriers of NOMA frames, and corrects timing and frequency'
 
 @overload
 def stage(entry: Literal["noma_modulator"], /, *, amplitude: Any = ..., carriers: int = ..., data: int = ...,
-          fft: int = ..., frame: int = ..., modulation: Literal["bpsk", "qpsk", "16qam", "64qam", "256qam"] = ...,
-          payload: Literal["pn9", "pn15", "pn23"] = ..., pilots: int = ..., prefix: int = ..., training: int = ...,
+          fft: int = ..., frame: int = ..., modulation: Literal['bpsk', 'qpsk', '16qam', '64qam', '256qam'] = ...,
+          payload: Literal['pn9', 'pn15', 'pn23'] = ..., pilots: int = ..., prefix: int = ..., training: int = ...,
           user: int = ..., users: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """generates frames of several users on the same carriers, from bits or with pseudo-random payload"""
+    'generates frames of several users on the same carriers, from bits or with pseudo-random payload'
 
 @overload
-def stage(entry: Literal["apsm_detector"], /, *, agc: Literal["on", "off", true, false] = ..., antennas: Any = ...,
-          dictionary: int = ..., epsilon: float = ..., kernel_scale: Literal["2M", "M2", "none"] = ...,
-          kernel_variance: float = ..., llr: Literal["f32", "f16", "i8"] = ..., llr_scale: float = ...,
-          mode: Literal["frame", "online"] = ...,
-          modulation: Literal["bpsk", "qpsk", "16qam", "64qam", "256qam"] = ..., passes: int = ...,
-          start: Literal["zero", "lls", "port"] = ..., users: int = ...,
-          variant: Literal["own", "one", "several", "slices", "balanced"] = ..., weights: Any = ...,
+def stage(entry: Literal["apsm_detector"], /, *, agc: Literal['on', 'off', True, False] = ..., antennas: Any = ...,
+          dictionary: int = ..., epsilon: float = ..., kernel_scale: Literal['2M', 'M2', 'none'] = ...,
+          kernel_variance: float = ..., llr: Literal['f32', 'f16', 'i8'] = ..., llr_scale: float = ...,
+          mode: Literal['frame', 'online'] = ...,
+          modulation: Literal['bpsk', 'qpsk', '16qam', '64qam', '256qam'] = ..., passes: int = ...,
+          start: Literal['zero', 'lls', 'port'] = ..., users: int = ...,
+          variant: Literal['own', 'one', 'several', 'slices', 'balanced'] = ..., weights: Any = ...,
           window: int = ..., window_weights: Any = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """partially linear detection of several users, learned online from pilots by adaptive projections"""
+    'partially linear detection of several users, learned online from pilots by adaptive projections'
 
 @overload
-def stage(entry: Literal["lls_detector"], /, *, antennas: Any = ..., llr: Literal["f32", "f16", "i8"] = ...,
-          llr_scale: float = ..., modulation: Literal["bpsk", "qpsk", "16qam", "64qam", "256qam"] = ...,
+def stage(entry: Literal["lls_detector"], /, *, antennas: Any = ..., llr: Literal['f32', 'f16', 'i8'] = ...,
+          llr_scale: float = ..., modulation: Literal['bpsk', 'qpsk', '16qam', '64qam', '256qam'] = ...,
           users: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """linear detection of several users by least squares over their pilots"""
+    'linear detection of several users by least squares over their pilots'
 
 @overload
-def stage(entry: Literal["genie_detector"], /, *, antennas: Any = ..., llr: Literal["f32", "f16", "i8"] = ...,
-          llr_scale: float = ..., modulation: Literal["bpsk", "qpsk", "16qam", "64qam", "256qam"] = ...,
+def stage(entry: Literal["genie_detector"], /, *, antennas: Any = ..., llr: Literal['f32', 'f16', 'i8'] = ...,
+          llr_scale: float = ..., modulation: Literal['bpsk', 'qpsk', '16qam', '64qam', '256qam'] = ...,
           users: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """linear (MMSE) detection of several users with known channel and noise"""
+    'linear (MMSE) detection of several users with known channel and noise'
 
 @overload
 def stage(entry: Literal["test_waveform"], /, *, bandwidth: Any = ..., frequencies: Any = ...,
-          kind: Literal["lte10", "carriers"] = ..., rms: Any = ..., seed: int = ..., name: str = ...,
+          kind: Literal['lte10', 'carriers'] = ..., rms: Any = ..., seed: int = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """generates test signals for transmitters: an LTE-like uplink carrier, or several narrower ones"""
+    'generates test signals for transmitters: an LTE-like uplink carrier, or several narrower ones'
 
 @overload
 def stage(entry: Literal["acpr_meter"], /, *, bandwidth: Any, average: int = ..., carriers: Any = ...,
           size: int = ..., spacing: Any = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """measures adjacent channels, intermodulation, images and carrier leakage of a transmission"""
+    'measures adjacent channels, intermodulation, images and carrier leakage of a transmission'
 
 @overload
-def stage(entry: Literal["aph_predistorter"], /, *, basis: Literal["monomial", "orthogonal"] = ..., clip: Any = ...,
-          coefficients: Any = ..., orders: Mapping[str, Any] = ..., output: Literal["same", "cf32"] = ...,
-          power: Any = ..., taps: int = ..., variant: Literal["own", "paper", "three_kernels"] = ...,
+def stage(entry: Literal["aph_predistorter"], /, *, basis: Literal['monomial', 'orthogonal'] = ..., clip: Any = ...,
+          coefficients: Any = ..., orders: Mapping[str, Any] = ..., output: Literal['same', 'cf32'] = ...,
+          power: Any = ..., taps: int = ..., variant: Literal['own', 'paper', 'three_kernels'] = ...,
           name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """predistorts the signal for a power amplifier, with a parallel Hammerstein model"""
+    'predistorts the signal for a power amplifier, with a parallel Hammerstein model'
 
 @overload
 def stage(entry: Literal["aph_estimator"], /, *, above: Any = ..., aclr: Mapping[str, Any] = ...,
           coefficients: Any = ..., gain: Any = ..., orders: Mapping[str, Any] = ..., samples: int = ...,
           search: int = ..., taps: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
-    """learns a predistorter's coefficients from the sent signal and that of a feedback receiver"""
+    "learns a predistorter's coefficients from the sent signal and that of a feedback receiver"
 
 # </stages>

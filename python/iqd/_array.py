@@ -43,7 +43,7 @@ class Known:
 
     @property
     def _along(self):
-        """The pick of the stream's dimension, if the array has it."""
+        """The pick of the stream's dimension, if the array is known to have it."""
         return next((p for p in self._picks or () if p.dim == self.format.along), None)
 
     @property
@@ -90,13 +90,33 @@ class Array(Known, np.ndarray):
 
     Slices and copies are Arrays, and know what is theirs. Calculations give plain arrays."""
 
+    _of_parent = None  # the dimensions, and their order, that the picks and items of a copy are for
+
     def __array_finalize__(self, parent):
-        """Copies know what their parent does; of views with other dimensions, only the rate and the frequency hold."""
-        if not isinstance(parent, Array) or not parent.format:
-            return
-        self.format, self._first = parent.format, parent._first
-        if self.shape == parent.shape and _order(self) == _order(parent):
-            self._picks, self.items = parent._picks, parent.items
+        """Copies know what their parent does. Of views with other dimensions, only the rate and the frequency hold; NumPy
+        transposes after this call, so that is decided later."""
+        if isinstance(parent, Array) and parent.format:
+            self.format, self._first = parent.format, parent._first
+            self._kept, self._kept_items = parent._picks, parent.items
+            self._of_parent = parent.shape, _order(parent)
+
+    _kept = _kept_items = None
+
+    @property
+    def _picks(self):
+        return self._kept if self._of_parent in (None, (self.shape, _order(self))) else None
+
+    @_picks.setter
+    def _picks(self, picks):
+        self._kept, self._of_parent = picks, None
+
+    @property
+    def items(self):
+        return self._kept_items if self._of_parent in (None, (self.shape, _order(self))) else None
+
+    @items.setter
+    def items(self, items):
+        self._kept_items = items
 
     def __getitem__(self, key):
         if isinstance(key, str) and self.dtype.names is None and self.format:
@@ -109,7 +129,7 @@ class Array(Known, np.ndarray):
         keys = _basic(key, self.ndim)
         if keys is None or self._picks is None:
             return part.view(np.ndarray)
-        part.format, part._first, part.items = self.format, self._first, self.items
+        part.items = self.items
         picks = []
         for pick, size, k in zip(self._picks, self.shape, keys):
             if pick.dim == self.format.along and self.items is not None:

@@ -64,8 +64,9 @@ Chain::Chain(std::vector<StageText> stages, std::vector<std::string> ports, std:
     StageText& stage = stages[s];
     const StageEntry& entry = entry_named(stage.entry);
     if (!stage.from) stage.from = usual_connections(entry, before);
-    for (auto& [input, port] : stage.from ? *stage.from : Connections())
-      if (port == "source") port = source;  // as in a pipeline file
+    if (stage.from)
+      for (auto& [input, port] : *stage.from)
+        if (port == "source") port = source;  // as in a pipeline file
     spec_->options.behind.push_back({&entry, stage.keys, stage.from, stage.name});
     before.push_back(&entry);
   }
