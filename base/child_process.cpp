@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -83,10 +82,6 @@ ChildProcess::ChildProcess(const Options& options) {
                                   pointers_to(command).data(), pointers_to(environment).data());
   if (error != 0) throw SetupError(fmt::format("cannot start {}: {}", command.front(), std::strerror(error)));
   ended_.reset(static_cast<int>(::syscall(SYS_pidfd_open, id_, 0)));
-  if (ended_.get() >= 0) return;
-  const int why = errno;
-  end();
-  throw SetupError(fmt::format("pidfd_open: {}", std::strerror(why)));
 }
 
 ChildProcess::~ChildProcess() {
@@ -94,8 +89,9 @@ ChildProcess::~ChildProcess() {
 }
 
 bool ChildProcess::has_ended() const noexcept {
-  pollfd ended{ended_.get(), POLLIN, 0};
-  return status_ || ::poll(&ended, 1, 0) == 1;
+  siginfo_t info{};
+  return status_ ||
+         (::waitid(P_PID, static_cast<id_t>(id_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0);
 }
 
 /// Before it is waited for, no other process group can have its number.

@@ -30,7 +30,7 @@ class ChildProcess {
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   pid_t id() const noexcept { return id_; }
-  /// Becomes readable when it has ended.
+  /// Becomes readable when it has ended; -1 if the system has no such files (Linux before 5.3, qemu).
   int ended_file() const noexcept { return ended_.get(); }
   bool has_ended() const noexcept;
   /// Kills it and its children, and waits for its end; returns how it ended, as waitpid does.

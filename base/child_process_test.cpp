@@ -23,6 +23,14 @@ ChildProcess::Options shell(const std::string& text, std::vector<std::pair<int, 
   return {.command = {"/bin/sh", "-c", text}, .files = std::move(files)};
 }
 
+void wait_for(const ChildProcess& child) {
+  pollfd ended{child.ended_file(), POLLIN, 0};
+  for (int i = 0; i < 1000 && !child.has_ended(); ++i) ::poll(&ended, 1, 10);
+  if (child.ended_file() >= 0) {
+    EXPECT_EQ(::poll(&ended, 1, 10'000), 1);
+  }
+}
+
 /// What the shell writes to its descriptor 1.
 std::string output_of(ChildProcess::Options options) {
   int ends[2];
@@ -40,8 +48,7 @@ std::string output_of(ChildProcess::Options options) {
 
 TEST(ChildProcess, ItsEndIsSeen) {
   ChildProcess child(shell("exit 3"));
-  pollfd ended{child.ended_file(), POLLIN, 0};
-  EXPECT_EQ(::poll(&ended, 1, 10'000), 1);
+  wait_for(child);
   EXPECT_TRUE(child.has_ended());
   EXPECT_EQ(text_of_status(child.end()), "exit code 3");
 }
@@ -86,8 +93,7 @@ TEST(ChildProcess, SignalsThatThisThreadBlocksReachIt) {
   ChildProcess child(shell("sleep 1000"));
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::kill(child.id(), SIGTERM);
-  pollfd ended{child.ended_file(), POLLIN, 0};
-  EXPECT_EQ(::poll(&ended, 1, 10'000), 1);
+  wait_for(child);
   EXPECT_EQ(text_of_status(child.end()), "signal 15 (Terminated)");
 }
 

@@ -172,6 +172,8 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
   add(s.needs, {"parsed file", spec.file_bytes});
   add(s.needs, {"plan and stage tables", circumstances.plan_bytes});
   add(s.needs, spec.source->needs(stream));
+  for (const PlanStep& step : plan.steps)
+    if (step.stage) add(s.needs, step.stage->needs());
   if (spec.watched) add(s.needs, watch_need(plan, circumstances.locked));
   const bool lossless = spec.is_lossless(stream);
   add_routes(s.needs, spec, plan, lossless, outputs);

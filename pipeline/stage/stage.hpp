@@ -14,6 +14,7 @@
 
 #include "base/backend.hpp"
 #include "base/block.hpp"
+#include "base/need.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
 #include "pipeline/stage/element_code.hpp"
@@ -137,6 +138,9 @@ class Stage {
   virtual void shape(ShapeContext& context) = 0;
   /// After `shape`. Throws SetupError if the backend cannot run it.
   virtual std::unique_ptr<StageRun> make(Backend& backend) const = 0;
+
+  /// After `shape`: what it needs besides memory of the lanes: processes, descriptors.
+  virtual Needs needs() const { return {}; }
 
   /// Whether it computes its outputs element by element: all its inputs and outputs have the same rows, positions and
   /// items.

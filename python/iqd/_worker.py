@@ -89,7 +89,7 @@ def main():
     control = Control()
     program = part("program")
     try:
-        if job["protocol"] != PROTOCOL:
+        if job.get("protocol") != PROTOCOL:
             raise program.Refusal(f"{os.path.abspath(__file__)} belongs to another version of iqd: install the python3-iqd "
                                   "of the same version")
         part("limits").keep_to(job)

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "base/integer.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/math/python/keeper.hpp"
 #include "pipeline/stages/math/python/python_cpu.hpp"
@@ -14,6 +15,7 @@
 namespace iqd::python {
 namespace {
 
+constexpr std::size_t kProcessBytes = 31'000'000;          // a Python with NumPy, its own pages; measured on Debian 12
 constexpr std::size_t kMostMemory = std::size_t{4} << 30;  // of the arrays of a process
 
 class PythonStage final : public ConfiguredStage<Config> {
@@ -51,6 +53,14 @@ class PythonStage final : public ConfiguredStage<Config> {
     label_ = fmt::format("{}: {}{}{}", program_.name, config_.function, context.section.path().empty() ? "" : " of ",
                          context.section.path());
     is_shaped_ = context.section.problems().size() == before;
+  }
+
+  Needs needs() const override {
+    const Areas areas = areas_of(shapes_);
+    const std::size_t each = kProcessBytes + kInputsAt + areas.inputs + kResultsAt + areas.results;
+    return {{.what = fmt::format("{} process(es) of {}", config_.workers, label_),
+             .bytes = bounded_bytes(config_.workers, each),
+             .files = static_cast<int>(config_.workers) * 3}};
   }
 
   void compile(bool, const Section& section) override {

@@ -169,6 +169,23 @@ TEST(Python, MistakesInItsShapes) {
               ::testing::HasSubstr("past: only a stream has a past"));
 }
 
+/// As `iqd explain` shows it, and `iqd check` judges by it.
+TEST(Python, ItsProcessesCountAsMemoryAndDescriptors) {
+  Problems problems;
+  StageInput input;
+  input.shape = stream_of(Element::cf32);
+  input.length = 100'000;
+  input.data.resize(800'000);
+  StageRunner runner(entry(), keys_with("return x", "workers: 3"), {input}, 50'000, "cpu", problems);
+  ASSERT_TRUE(problems.empty()) << problems.front().text();
+  const Needs needs = runner.plan().steps.front().stage->needs();
+  ASSERT_EQ(needs.size(), 1u);
+  EXPECT_EQ(needs[0].what, "3 process(es) of python: f");
+  EXPECT_EQ(needs[0].files, 9);
+  EXPECT_GT(needs[0].bytes, 3u * (31'000'000 + 2 * 50'000 * sizeof(cf32)));
+  EXPECT_LT(needs[0].bytes, 3u * (31'000'000 + 2 * 52'000 * sizeof(cf32) + 80'000));
+}
+
 TEST(Python, ParametersHaveALimit) {
   EXPECT_THAT(complaint_of(keys_with("return x", "params: {k: " + std::string(70'000, 'a') + "}", "x, meta, k")),
               ::testing::HasSubstr("params: are too long: 70"));
