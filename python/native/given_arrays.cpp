@@ -13,10 +13,8 @@ namespace {
 
 constexpr std::string_view kKnown[] = {"c8", "c16", "f8", "f4", "f2", "i8", "i4", "i2", "i1", "u1", "b1"};
 
-/// Never released: the interpreter may end before this library does.
 py::module_ conversion() {
-  static const py::handle module = py::module_::import("iqd._conversion").release();
-  return py::reinterpret_borrow<py::module_>(module);
+  return py::module_::import("iqd._conversion");
 }
 
 /// The name of the type in this byte order; empty if no stage takes it.

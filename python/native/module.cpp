@@ -117,6 +117,9 @@ void translate(std::exception_ptr p) {
 
 PYBIND11_MODULE(_iqd, module) {
   module.doc() = "Stages on arrays; see iqd.stage and iqd.chain.";
+  // Loads NumPy. On first use, one thread would hold C++'s lock of a static variable and wait for Python's, and another
+  // the other way round.
+  py::detail::npy_api::get();
   py::register_exception_translator(&translate);
   module.attr("version") = IQD_VERSION;
   py::module_::import("atexit").attr("register")(py::cpp_function(&end_calls));
