@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
 """Measures what calls from Python cost: importing the package, a call of an empty stage, stages compared with
-`iqd bench`, messages through iqd.subscribe, the stage `python`, and memory over many calls.
+`iqd bench`, and memory over many calls. python/tests/speed_test.py measures messages, `iqd bench python` the stage.
 
 Needs the package on PYTHONPATH (build/release/python). Prints one line a figure, with its goal; exits with 3 if one is
 missed.

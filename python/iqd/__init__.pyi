@@ -188,14 +188,6 @@ def stage(entry: Literal["python"], /, *, code: str | float | bool = ..., decima
     'a function of your own in Python, in a process of its own'
 
 @overload
-def stage(entry: Literal["python"], /, *, code: str | float | bool = ..., decimation: int = ...,
-          file: str | float | bool = ..., function: str | float | bool = ..., future: int = ..., in_: Any = ...,
-          interpolation: int = ..., interpreter: str | float | bool = ..., limit: Any = ..., memory: Any = ...,
-          out: Mapping[str, Any] = ..., params: Any = ..., past: int = ..., spin: Any = ..., start: Any = ...,
-          workers: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    """a function of your own in Python, in a process of its own"""
-
-@overload
 def stage(entry: Literal["spectrum"], /, *, average: int = ..., beta: float = ..., size: int = ...,
           window: Literal['rectangular', 'hann', 'hamming', 'blackman', 'blackman_harris', 'kaiser'] = ...,
           name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:

@@ -34,7 +34,7 @@ class Format:
 
 
 class Known:
-    """What a result knows of itself."""
+    """The facts that come with a result."""
 
     format = None
     items = None

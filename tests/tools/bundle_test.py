@@ -124,7 +124,7 @@ class Making(unittest.TestCase):
         holder = tempfile.TemporaryDirectory(prefix="iqd-test-")
         self.addCleanup(holder.cleanup)
         self.root = pathlib.Path(holder.name)
-        for folder in ("tools/bundled", "pipelines", "docs"):
+        for folder in ("tools/bundled", "pipelines", "docs", "python"):
             shutil.copytree(ROOT / folder, self.root / folder)
         for file in ("tools/bundle", "LICENSE"):
             shutil.copy(ROOT / file, self.root / file)
