@@ -39,7 +39,7 @@ std::vector<std::byte> StageOutput::joined() const {
   return all;
 }
 
-StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, std::vector<StageInput> inputs,
+StageRunner::StageRunner(const StageEntry& entry, const std::string& keys, const std::vector<StageInput>& inputs,
                          std::int64_t block, const std::string& backend, Problems& problems, const Options& options) {
   const std::size_t before = problems.size();
   plan_ =

@@ -27,11 +27,11 @@ class StageRunner {
  public:
   using Options = ArrayPlan::Options;
   /// As for ArrayPlan. `inputs` have their data.
-  StageRunner(const StageEntry& entry, const std::string& keys, std::vector<StageInput> inputs, std::int64_t block,
-              const std::string& backend, Problems& problems, const Options& options);
-  StageRunner(const StageEntry& entry, const std::string& keys, std::vector<StageInput> inputs, std::int64_t block,
-              const std::string& backend, Problems& problems)
-      : StageRunner(entry, keys, std::move(inputs), block, backend, problems, Options()) {}
+  StageRunner(const StageEntry& entry, const std::string& keys, const std::vector<StageInput>& inputs,
+              std::int64_t block, const std::string& backend, Problems& problems, const Options& options);
+  StageRunner(const StageEntry& entry, const std::string& keys, const std::vector<StageInput>& inputs,
+              std::int64_t block, const std::string& backend, Problems& problems)
+      : StageRunner(entry, keys, inputs, block, backend, problems, Options()) {}
 
   /// The number of samples of the stream that is cut.
   std::int64_t length() const noexcept { return plan_->length(); }

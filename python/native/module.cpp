@@ -103,6 +103,7 @@ py::object run(Chain& chain, const py::tuple& given, double rate, double frequen
   return chain.run(std::move(arrays), {rate, frequency, block});
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11 wants it so
 void translate(std::exception_ptr p) {
   try {
     if (p) std::rethrow_exception(p);

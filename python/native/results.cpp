@@ -139,7 +139,7 @@ py::object ResultFormats::wrapped(OutputIndex output, const ArrayRun& run, const
 }
 
 /// The result where the device left it.
-py::object ResultFormats::on_device(OutputIndex output, std::shared_ptr<ResultMemory> memory, bool bare) const {
+py::object ResultFormats::on_device(OutputIndex output, const std::shared_ptr<ResultMemory>& memory, bool bare) const {
   const ArrayRun& run = memory->run();
   const BlockWork::Output result = run.work().output(output);
   const PortShape& shape = run.plan().plan().ports[run.plan().plan().outputs[output].port].shape;

@@ -25,7 +25,7 @@ class ResultFormats {
 
  private:
   py::object wrapped(OutputIndex output, const ArrayRun& run, const py::object& owner, bool bare) const;
-  py::object on_device(OutputIndex output, std::shared_ptr<ResultMemory> memory, bool bare) const;
+  py::object on_device(OutputIndex output, const std::shared_ptr<ResultMemory>& memory, bool bare) const;
   py::object finished(OutputIndex output, const ArrayRun& run, const py::object& array) const;
 
   py::object wrap_;  // iqd._array.wrapped
