@@ -32,7 +32,7 @@ std::unique_ptr<StageRunner> runner_for(const StageTrial& trial, const BenchOpti
   for (const InputSpec& spec : trial.entry->inputs)
     inputs.push_back(input_for(spec, trial.block * kBlocksOfInput, options));
   Problems problems;
-  auto runner = make_runner(trial, std::move(inputs), timed, problems);
+  auto runner = make_runner(trial, inputs, timed, problems);
   if (report(problems)) throw UsageError(fmt::format("bench {}: invalid keys", trial.entry->name));
   return runner;
 }

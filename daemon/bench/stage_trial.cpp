@@ -76,7 +76,7 @@ double distance(const StageOutput& a, const StageOutput& b) {
 
 }  // namespace
 
-std::unique_ptr<StageRunner> make_runner(const StageTrial& trial, std::vector<StageInput> inputs, Timed timed,
+std::unique_ptr<StageRunner> make_runner(const StageTrial& trial, const std::vector<StageInput>& inputs, Timed timed,
                                          Problems& problems) {
   StageRunner::Options how;
   how.outputs = trial.outputs;
@@ -90,8 +90,8 @@ std::unique_ptr<StageRunner> make_runner(const StageTrial& trial, std::vector<St
   else if (trial.transfer == "copy")
     how.mapped = MappedLimits{};
   const std::size_t before = problems.size();
-  auto runner = std::make_unique<StageRunner>(*trial.entry, trial.keys, std::move(inputs), trial.block, trial.backend,
-                                              problems, how);
+  auto runner =
+      std::make_unique<StageRunner>(*trial.entry, trial.keys, inputs, trial.block, trial.backend, problems, how);
   if (problems.size() > before) return nullptr;
   // Resident blocks are timed step by step, so they are launched step by step.
   for (std::int64_t i = 0; timed == Timed::whole && i < kBlocksOfInput; ++i)

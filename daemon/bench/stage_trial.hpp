@@ -32,7 +32,7 @@ enum class Timed : std::uint8_t {
 inline constexpr std::int64_t kBlocksOfInput = 4;
 
 /// `inputs` hold kBlocksOfInput blocks. Null, with problems, if the keys are wrong or the stages do not fit together.
-std::unique_ptr<StageRunner> make_runner(const StageTrial& trial, std::vector<StageInput> inputs, Timed timed,
+std::unique_ptr<StageRunner> make_runner(const StageTrial& trial, const std::vector<StageInput>& inputs, Timed timed,
                                          Problems& problems);
 
 /// Microseconds of each block, one after the other on the calling thread, without warm-up.

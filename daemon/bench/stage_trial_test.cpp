@@ -25,9 +25,9 @@ StageTrial trial_of(std::string_view stage, const std::string& keys) {
   return {.entry = find_stage(stage), .keys = keys, .block = kBlock, .backend = "cpu"};
 }
 
-std::vector<StageOutput> outputs_of(const StageTrial& trial, std::vector<StageInput> inputs) {
+std::vector<StageOutput> outputs_of(const StageTrial& trial, const std::vector<StageInput>& inputs) {
   Problems problems;
-  const auto runner = make_runner(trial, std::move(inputs), Timed::whole, problems);
+  const auto runner = make_runner(trial, inputs, Timed::whole, problems);
   EXPECT_TRUE(problems.empty());
   return runner ? runner->run() : std::vector<StageOutput>{};
 }

@@ -136,7 +136,7 @@ Exit run_on_arrays(const ExecRequest& request, const std::vector<ExecStage>& sta
   refuse_twice(ports);
   Arrays arrays = read_arrays(from, entry, request.rate.empty() ? 1 : radio_of(request).first);
   const std::string backend = request.backend.empty() ? "auto" : request.backend;
-  StageRunner runner(entry, first.keys, std::move(arrays.inputs), request.block, backend, problems, options);
+  StageRunner runner(entry, first.keys, arrays.inputs, request.block, backend, problems, options);
   if (report_stages(problems, stages)) return Exit::configuration;
   const std::vector<StageOutput> outputs = runner.run();
   for (std::size_t o = 0; o < outputs.size(); ++o) {
