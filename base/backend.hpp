@@ -177,7 +177,7 @@ class Backend {
   /// Copies between the host's memory and any memory of this backend, while nothing else runs.
   virtual void upload(std::byte* to, std::span<const std::byte> from) = 0;
 
-  /// Returns when what another library has put on this stream is done.
+  /// Returns when what another library has put on this stream is done; without a stream, on any of the device.
   virtual void wait_for(StreamView /*stream*/) {}
 
   virtual std::unique_ptr<Queue> make_queue(const QueueOptions& options) = 0;
