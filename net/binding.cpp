@@ -21,6 +21,8 @@
 #include <thread>
 #include <tuple>
 
+#include "base/file_handle.hpp"
+
 namespace iqd::net {
 namespace {
 
@@ -49,19 +51,14 @@ class FolderLock {
  public:
   explicit FolderLock(const std::string& path) {
     const std::string folder = std::filesystem::path(path).parent_path().string();
-    file_ = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    file_.reset(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     // No iqd holds it for longer, and another program must not block this one.
-    for (int i = 0; i < 100 && file_ >= 0 && ::flock(file_, LOCK_EX | LOCK_NB) != 0; ++i)
+    for (int i = 0; i < 100 && file_.get() >= 0 && ::flock(file_.get(), LOCK_EX | LOCK_NB) != 0; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  ~FolderLock() {
-    if (file_ >= 0) ::close(file_);
-  }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
 
  private:
-  int file_ = -1;
+  FileHandle file_;
 };
 
 /// Returns 0 if the path is free, or nobody listens there any more; otherwise the error.

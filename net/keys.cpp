@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "base/error.hpp"
+#include "base/file_handle.hpp"
 
 namespace iqd::net {
 namespace {
@@ -23,21 +24,6 @@ constexpr std::size_t kKeyLength = 40;
 constexpr std::size_t kMostBytes = 1 << 20;
 constexpr std::string_view kAlphabet =
     "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
-
-class File {
- public:
-  File(const std::string& path, int flags, mode_t mode = 0) : number_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {}
-  ~File() {
-    if (number_ >= 0) ::close(number_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  explicit operator bool() const noexcept { return number_ >= 0; }
-  int number() const noexcept { return number_; }
-
- private:
-  int number_;
-};
 
 [[noreturn]] void refuse(const std::string& path, std::string_view why) {
   throw SetupError(fmt::format("{}: {}", path, why));
@@ -48,9 +34,9 @@ class File {
 
 std::string read_file(const std::string& path, bool secret) {
   // Non-blocking: a FIFO would block the reader forever.
-  const File file(path, O_RDONLY | O_NONBLOCK);
+  const FileHandle file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat about {};
-  if (!file || ::fstat(file.number(), &about) != 0) refuse_errno(path, "cannot be read");
+  if (file.get() < 0 || ::fstat(file.get(), &about) != 0) refuse_errno(path, "cannot be read");
   if (!S_ISREG(about.st_mode)) refuse(path, "is not a file with keys");
   if (secret && (about.st_mode & (S_IRWXG | S_IRWXO)) != 0)
     refuse(path, fmt::format("other users have access to this secret key: `chmod 600 {}`, or replace the key if they "
@@ -59,7 +45,7 @@ std::string read_file(const std::string& path, bool secret) {
   if (!secret && (about.st_mode & S_IWOTH) != 0)
     refuse(path, fmt::format("any user can write to it and add a key: `chmod o-w {}`", path));
   std::string text(std::min<std::size_t>(static_cast<std::size_t>(about.st_size), kMostBytes + 1), '\0');
-  const ssize_t n = ::read(file.number(), text.data(), text.size());
+  const ssize_t n = ::read(file.get(), text.data(), text.size());
   if (n < 0) refuse_errno(path, "cannot be read");
   if (text.size() > kMostBytes) refuse(path, "is too large for a file with keys");
   text.resize(static_cast<std::size_t>(n));
@@ -71,10 +57,10 @@ bool is_key(std::string_view text) {
 }
 
 void create(const std::filesystem::path& path, mode_t mode, const std::string& text) {
-  const File file(path, O_WRONLY | O_CREAT | O_EXCL, mode);
-  if (!file) refuse_errno(path, "cannot be created");
-  const ssize_t n = ::write(file.number(), text.data(), text.size());
-  if (n == static_cast<ssize_t>(text.size()) && ::fsync(file.number()) == 0) return;
+  const FileHandle file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (file.get() < 0) refuse_errno(path, "cannot be created");
+  const ssize_t n = ::write(file.get(), text.data(), text.size());
+  if (n == static_cast<ssize_t>(text.size()) && ::fsync(file.get()) == 0) return;
   const int error = errno;
   std::filesystem::remove(path);
   errno = error;

@@ -13,26 +13,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/file_handle.hpp"
+
 namespace iqd {
 namespace {
 
 constexpr int kPatienceMs = 5000;
-
-class File {
- public:
-  /// Non-blocking, since opening a pipe would wait for a writer.
-  explicit File(const std::string& path) : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~File() {
-    if (number_ >= 0) ::close(number_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  explicit operator bool() const noexcept { return number_ >= 0; }
-  int number() const noexcept { return number_; }
-
- private:
-  int number_;
-};
 
 std::string size_text(std::size_t bytes) {
   if (bytes >= 1u << 20) return fmt::format("{} MiB", bytes >> 20);
@@ -69,15 +55,16 @@ std::string read_all(int file, std::size_t most, std::string& text) {
 }  // namespace
 
 std::optional<std::string> read_text(const std::string& path, std::size_t most, std::string& why, Readable kind) {
-  const File file(path);
+  // Non-blocking, since opening a pipe would wait for a writer.
+  const FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat about {};
-  if (!file || ::fstat(file.number(), &about) != 0) {
+  if (file.get() < 0 || ::fstat(file.get(), &about) != 0) {
     why = fmt::format("cannot be read: {}", std::strerror(errno));
     return std::nullopt;
   }
   std::string text;
   why = fault_of(about, most, kind);
-  if (why.empty()) why = read_all(file.number(), most, text);
+  if (why.empty()) why = read_all(file.get(), most, text);
   if (!why.empty()) return std::nullopt;
   return text;
 }

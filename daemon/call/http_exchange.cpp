@@ -18,6 +18,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/file_handle.hpp"
+
 namespace iqd {
 namespace {
 
@@ -29,21 +31,16 @@ constexpr auto kConnectPatience = std::chrono::seconds(5);
 class Socket {
  public:
   explicit Socket(const addrinfo& to)
-      : number_(::socket(to.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, to.ai_protocol)) {}
-  ~Socket() {
-    if (number_ >= 0) ::close(number_);
-  }
-  Socket(Socket&& o) noexcept : number_(std::exchange(o.number_, -1)) {}
-  Socket& operator=(Socket&&) = delete;
-  int number() const noexcept { return number_; }
+      : file_(::socket(to.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, to.ai_protocol)) {}
+  int number() const noexcept { return file_.get(); }
   bool wait_for(short events, Clock::time_point until) const {
-    pollfd p{number_, events, 0};
+    pollfd p{number(), events, 0};
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
     return ::poll(&p, 1, static_cast<int>(std::max<std::int64_t>(left, 0))) > 0;
   }
 
  private:
-  int number_;
+  FileHandle file_;
 };
 
 /// 0, or errno.

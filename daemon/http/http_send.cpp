@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/file_handle.hpp"
+
 namespace iqd {
 namespace {
 
@@ -19,21 +21,16 @@ constexpr std::size_t kPiece = 256 << 10;
 /// A file that is open; it may be removed meanwhile.
 class OpenFile {
  public:
-  explicit OpenFile(const std::string& path) : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) {}
-  ~OpenFile() {
-    if (number_ >= 0) ::close(number_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
+  explicit OpenFile(const std::string& path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) {}
   /// -1: it cannot be read.
   std::int64_t bytes() const {
     struct stat facts {};
-    return number_ >= 0 && ::fstat(number_, &facts) == 0 && S_ISREG(facts.st_mode) ? facts.st_size : -1;
+    return file_.get() >= 0 && ::fstat(file_.get(), &facts) == 0 && S_ISREG(facts.st_mode) ? facts.st_size : -1;
   }
-  ssize_t read(std::span<char> into) const { return ::read(number_, into.data(), into.size()); }
+  ssize_t read(std::span<char> into) const { return ::read(file_.get(), into.data(), into.size()); }
 
  private:
-  int number_;
+  FileHandle file_;
 };
 
 std::string head_of(mg_connection* connection, const HttpAnswer& answer, std::int64_t bytes, bool closes) {
