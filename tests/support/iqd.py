@@ -17,6 +17,8 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.error
+import urllib.request
 
 import numpy as np
 import zmq
@@ -59,6 +61,18 @@ def command(*arguments, timeout=60, **options):
     """Runs `iqd ARGUMENTS…` to its end: returncode, stdout and stderr."""
     return subprocess.run([IQD, *map(str, arguments)], capture_output=True, text=True, timeout=timeout, check=False,
                           **options)
+
+
+def patch(port, stage, **keys):
+    """Sets keys of a stage over HTTP; returns the answer's text, whether it was accepted or not."""
+    request = urllib.request.Request(f"http://127.0.0.1:{port}/api/stages/{stage}", json.dumps(keys).encode(),
+                                     {"Content-Type": "application/json"}, method="PATCH")
+    try:
+        with urllib.request.urlopen(request) as answer:
+            return answer.read().decode()
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.read().decode()
 
 
 def tone(n, frequency, rate, channel=0, level=-20.0):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A user's own kernel: on arrays, in a pipeline, mistakes reported with their place, and the cache of compiled code."""
 
+import functools
 import json
 import os
 import re
@@ -169,15 +170,7 @@ publish:
 monitor: {{listen: "127.0.0.1:{port}"}}
 """
 
-        def patch(**keys):
-            request = urllib.request.Request(f"http://127.0.0.1:{port}/api/stages/kernel", json.dumps(keys).encode(),
-                                             {"Content-Type": "application/json"}, method="PATCH")
-            try:
-                with urllib.request.urlopen(request) as answer:
-                    return answer.read().decode()
-            except urllib.error.HTTPError as error:
-                with error:
-                    return error.read().decode()
+        patch = functools.partial(iqd.patch, port, "kernel")
 
         self.write("other.cu", SCALE + "\n")
         with self.daemon(text, environment=self.environment) as daemon:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A user's own function in Python: on arrays however they are cut, its shapes, and mistakes reported with their place."""
 
+import functools
 import json
 import os
 import pathlib
@@ -10,8 +11,6 @@ import signal
 import subprocess
 import sys
 import unittest
-import urllib.error
-import urllib.request
 
 import numpy as np
 
@@ -297,15 +296,7 @@ publish:
 monitor: {{listen: "127.0.0.1:{port}"}}
 """
 
-        def patch(**keys):
-            request = urllib.request.Request(f"http://127.0.0.1:{port}/api/stages/python", json.dumps(keys).encode(),
-                                             {"Content-Type": "application/json"}, method="PATCH")
-            try:
-                with urllib.request.urlopen(request) as answer:
-                    return answer.read().decode()
-            except urllib.error.HTTPError as error:
-                with error:
-                    return error.read().decode()
+        patch = functools.partial(iqd.patch, port, "python")
 
         with self.daemon(text) as daemon:
             daemon.wait_for(lambda p: p["published"] > 0)

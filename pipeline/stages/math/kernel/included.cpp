@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/files/text_file.hpp"
+#include "pipeline/stages/math/program_source.hpp"
 
 namespace iqd::kernel {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 class Search {
  public:
   void add(const std::filesystem::path& folder, const std::string& text) {
-    for (std::size_t at = text.find("#include"); at != text.npos && found_.text.size() < kMostText;
+    for (std::size_t at = text.find("#include"); at != text.npos && found_.text.size() < program_source::kMostText;
          at = text.find("#include", at + 1)) {
       const std::size_t begin = text.find_first_of("\"\n", at);
       const std::size_t end = begin == text.npos ? begin : text.find_first_of("\"\n", begin + 1);
@@ -23,7 +24,7 @@ class Search {
       const auto status = std::filesystem::status(path, error);
       if (std::filesystem::is_other(status)) found_.endless = path.string();
       std::string why;
-      const auto content = read_text(path.string(), kMostText, why);
+      const auto content = read_text(path.string(), program_source::kMostText, why);
       if (!content || content->empty()) continue;
       found_.text += *content;
       add(path.parent_path(), *content);

@@ -2,13 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <filesystem>
 #include <string>
 
 namespace iqd::kernel {
-
-inline constexpr std::size_t kMostText = 1 << 20;
 
 /// The texts of all files that a text includes from its folder, directly or not: if one changes, the program changes.
 /// The compiler reports missing ones.

@@ -13,19 +13,12 @@
 
 #include "base/files/text_file.hpp"
 #include "pipeline/stages/math/kernel/included.hpp"
+#include "pipeline/stages/math/program_source.hpp"
 
 namespace iqd::kernel {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // NVRTC does not accept it
-
-/// The line that the text of `code` begins in: a text of several lines begins after the line of its key.
-int first_line_of(const std::string& code, const Section& section) {
-  section.problem("code", "");
-  const int line = std::max(section.problems().back().place.line, 1);
-  section.problems().pop_back();
-  return code.find('\n') == code.npos ? line : line + 1;
-}
 
 /// The folder of the pipeline's file.
 std::filesystem::path folder_of(const Section& section) {
@@ -40,20 +33,13 @@ void take_code(const Config& config, const Section& section, Program& program) {
   program.is_code = true;
   program.name = section.place().file.empty() ? "code" : section.place().file;
   program.folder = folder_name(folder_of(section));
-  program.first_line = first_line_of(config.code, section);
-}
-
-/// `mine.cu` for `lab/../mine.cu`, if both are the same file.
-std::string shown(const std::filesystem::path& path) {
-  const std::filesystem::path plain = path.lexically_normal();
-  std::error_code error;
-  return (std::filesystem::equivalent(path, plain, error) ? plain : path).string();
+  program.first_line = program_source::first_line_of(config.code, section);
 }
 
 /// Reads the text of a file; returns what is wrong with it, or nothing.
 std::string read_file(const std::filesystem::path& path, std::string& text) {
   std::string why;
-  auto content = read_text(path.string(), kMostText, why);
+  auto content = read_text(path.string(), program_source::kMostText, why);
   if (!content) return why;
   if (content->starts_with(kByteOrderMark)) content->erase(0, kByteOrderMark.size());
   if (content->find_first_not_of(" \t\r\n") == std::string::npos) return "is empty";
@@ -66,10 +52,10 @@ bool take_file(const Config& config, const Section& section, Program& program) {
   const FoundFile file = find_file(section.place(), config.file);
   const std::filesystem::path path = file.path;
   if (const std::string why = read_file(path, program.text); !why.empty()) {
-    section.problem("file", fmt::format("{} {}{}", shown(path), why, file.looked));
+    section.problem("file", fmt::format("{} {}{}", program_source::shown_path(path), why, file.looked));
     return false;
   }
-  program.name = shown(path);
+  program.name = program_source::shown_path(path);
   program.folder = folder_name(path.parent_path());
   return true;
 }
@@ -77,12 +63,7 @@ bool take_file(const Config& config, const Section& section, Program& program) {
 }  // namespace
 
 bool load_text(const Config& config, const Section& section, Program& program) {
-  if (config.file.empty() == config.code.empty()) {
-    section.problem(config.file.empty() ? "" : "code",
-                    config.file.empty() ? "needs `file:`, the file with the function (or `code:`, its text)"
-                                        : "`file` is set too: give only one of them");
-    return false;
-  }
+  if (!program_source::is_one(config.file, config.code, section)) return false;
   if (config.file.empty())
     take_code(config, section, program);
   else if (!take_file(config, section, program))

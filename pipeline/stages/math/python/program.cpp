@@ -13,20 +13,15 @@
 
 #include "base/files/text_file.hpp"
 #include "base/printable.hpp"
+#include "pipeline/stages/math/program_source.hpp"
 
 namespace iqd::python {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostText = 1 << 20;
-
-/// `mine.py` for `lab/../mine.py`, if both are the same file.
-std::string shown_path(const fs::path& path) {
-  const fs::path plain = path.lexically_normal();
-  std::error_code error;
-  return (fs::equivalent(path, plain, error) ? plain : path).string();
-}
+using program_source::kMostText;
+using program_source::shown_path;
 
 std::string absolute_text(const fs::path& path) {
   std::error_code error;
@@ -117,20 +112,12 @@ class Imports {
   std::string found_;
 };
 
-/// The line that the text of `code` begins in: a text of several lines begins after the line of its key.
-int line_of_code(const std::string& code, const Section& section) {
-  section.problem("code", "");
-  const int line = std::max(section.problems().back().place.line, 1);
-  section.problems().pop_back();
-  return code.find('\n') == code.npos ? line : line + 1;
-}
-
 bool take_code(const Config& config, const Section& section, Program& program) {
   const fs::path folder = fs::path(section.place().file).parent_path();
   program.text = config.code;
   program.name = section.place().file.empty() ? "code" : section.place().file;
   program.folder = absolute_text(folder.empty() ? "." : folder);
-  program.first_line = line_of_code(config.code, section);
+  program.first_line = program_source::first_line_of(config.code, section);
   if (config.code.find_first_not_of(" \t\r\n") != std::string::npos) return true;
   section.problem("code", "is empty");
   return false;
@@ -158,12 +145,7 @@ bool take_file(const Config& config, const Section& section, Program& program) {
 }  // namespace
 
 bool read_program(const Config& config, const Section& section, Program& program) {
-  if (config.file.empty() == config.code.empty()) {
-    section.problem(config.file.empty() ? "" : "code",
-                    config.file.empty() ? "needs `file:`, the file with the function (or `code:`, its text)"
-                                        : "`file` is set too: give only one of them");
-    return false;
-  }
+  if (!program_source::is_one(config.file, config.code, section)) return false;
   if (!(config.file.empty() ? take_code(config, section, program) : take_file(config, section, program))) return false;
   if (!program.is_model) program.included = Imports(program.folder).text_of(program.text);
   return true;
