@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon as a child process, which ends with this program at the latest."""
+"""A daemon as a child process. It ends when this program ends, if not before."""
 
 import atexit
 import collections

@@ -29,7 +29,7 @@ class RunningDaemon(Daemon):
 
     def __init__(self, file, process, token):
         self._file, self._process, self._token = file, process, token
-        self._tidy = weakref.finalize(self, file.remove)  # at the program's end at the latest
+        self._tidy = weakref.finalize(self, file.remove)  # or when the program ends
         self._is_stopped = False
 
     def _open(self, address):

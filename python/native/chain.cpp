@@ -25,7 +25,7 @@ const StageEntry& entry_named(const std::string& name) {
 }
 
 /// Whether an array's values decide which type it becomes: whole numbers that no input takes as they are.
-bool depend_on_values(const std::vector<InputArray>& arrays, const std::vector<InputSpec>& specs) {
+bool depend_on_values(std::span<const InputArray> arrays, std::span<const InputSpec> specs) {
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     if (!arrays[i].is_whole_numbers()) continue;
     const auto is_own = [&](Element e) { return traits(e).dtype == arrays[i].dtype; };
@@ -92,19 +92,19 @@ std::string Chain::key_of(const std::vector<InputArray>& arrays, const CallOptio
   return key;
 }
 
-/// The arrays' inputs. Raises ConfigError if there are too few or too many.
-std::vector<InputSpec> Chain::specs_for(std::size_t arrays) const {
+/// Raises ConfigError if there are too few arrays or too many.
+void Chain::check_number(std::size_t arrays) const {
   const std::vector<InputSpec>& all = spec_->first.inputs;
   const auto needed = static_cast<std::size_t>(std::ranges::count(all, false, &InputSpec::optional));
   if (arrays > all.size() || arrays < std::max<std::size_t>(needed, 1))
     raise_config({fmt::format("{} takes {} array(s), {} are given", spec_->first.name, std::max<std::size_t>(needed, 1),
                               arrays)});
-  return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(arrays)};
 }
 
-Prepared Chain::plan(const std::vector<GivenArray>& given, std::vector<StageInput> inputs,
-                     const std::vector<InputSpec>& specs, std::optional<int> device, const CallOptions& options) {
-  Prepared made;
+PreparedPtr Chain::plan(const std::vector<GivenArray>& given, std::vector<StageInput> inputs,
+                        const std::vector<InputSpec>& specs, std::optional<int> device, const CallOptions& options) {
+  auto prepared = std::make_shared<Prepared>();
+  Prepared& made = *prepared;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     PortShape& shape = inputs[i].shape;
     shape.frequency_hz = options.frequency;
@@ -127,19 +127,20 @@ Prepared Chain::plan(const std::vector<GivenArray>& given, std::vector<StageInpu
       device.value_or(-1) >= 0 && own != fmt::format("cuda:{}", *device))
     raise_config({fmt::format("{} runs on {}, but its input is on cuda:{}", spec_->first.name, own, *device)});
   made.formats = std::make_shared<ResultFormats>(made.program->plan().plan());
-  return made;
+  return prepared;
 }
 
-Prepared Chain::find(const std::vector<InputArray>& arrays, const CallOptions& options) {
+PreparedPtr Chain::find(const std::vector<InputArray>& arrays, const CallOptions& options) {
   std::string key = key_of(arrays, options);
-  const std::vector<InputSpec> all = specs_for(arrays.size());
+  check_number(arrays.size());
+  const auto all = std::span(spec_->first.inputs).first(arrays.size());
   const bool by_value = depend_on_values(arrays, all);
-  const auto kept = [&] { return std::ranges::find(kept_, key, &std::pair<std::string, Prepared>::first); };
+  const auto kept = [&] { return std::ranges::find(kept_, key, &std::pair<std::string, PreparedPtr>::first); };
   auto at = by_value ? kept_.end() : kept();
   if (at == kept_.end()) {
     std::vector<GivenArray> given_arrays;
     for (const InputArray& array : arrays) given_arrays.push_back(given(array));
-    const std::vector<InputSpec> specs = agreed(given_arrays, all);
+    const std::vector<InputSpec> specs = agreed(given_arrays, {all.begin(), all.end()});
     std::vector<StageInput> inputs;
     for (std::size_t i = 0; i < arrays.size(); ++i) {
       inputs.push_back(layout_of(given_arrays[i], specs[i], options.rate));
@@ -147,7 +148,7 @@ Prepared Chain::find(const std::vector<InputArray>& arrays, const CallOptions& o
     }
     at = by_value ? kept() : at;
     if (at == kept_.end()) {
-      Prepared made = plan(given_arrays, std::move(inputs), specs, device_of(arrays), options);
+      PreparedPtr made = plan(given_arrays, std::move(inputs), specs, device_of(arrays), options);
       keep(std::move(key), made);
       return made;
     }
@@ -157,29 +158,30 @@ Prepared Chain::find(const std::vector<InputArray>& arrays, const CallOptions& o
 }
 
 /// Other threads may have planned the same meanwhile, which does no harm.
-void Chain::keep(std::string key, const Prepared& made) {
+void Chain::keep(std::string key, const PreparedPtr& made) {
   kept_.emplace_front(std::move(key), made);
   std::size_t bytes = 0, kept = 0;
   for (auto at = kept_.begin(); at != kept_.end(); ++at, ++kept) {
-    bytes += at->second.program->bytes();
+    bytes += at->second->program->bytes();
     if (kept == 0 || (kept < kMostKept && bytes <= kMostKeptBytes)) continue;
     kept_.erase(at, kept_.end());
     return;
   }
 }
 
-Prepared Chain::prepare(std::vector<InputArray>& arrays, const CallOptions& options) {
+PreparedPtr Chain::prepare(std::vector<InputArray>& arrays, const CallOptions& options) {
   for (std::size_t i = 0; i < arrays.size(); ++i)
     if (arrays[i].dtype.empty()) arrays[i] = plain(arrays[i], name_of_input(i));
-  Prepared prepared = find(arrays, options);
+  PreparedPtr prepared = find(arrays, options);
   for (std::size_t i = 0; i < arrays.size(); ++i)
-    if (!is_readable(arrays[i], prepared.elements[i], prepared.rows[i]))
-      arrays[i] = converted(arrays[i], prepared.elements[i], name_of_input(i));
+    if (!is_readable(arrays[i], prepared->elements[i], prepared->rows[i]))
+      arrays[i] = converted(arrays[i], prepared->elements[i], name_of_input(i));
   return prepared;
 }
 
-Prepared Chain::prepare_stream(const InputArray& samples, const CallOptions& options) {
-  const std::vector<InputSpec> specs = specs_for(1);
+PreparedPtr Chain::prepare_stream(const InputArray& samples, const CallOptions& options) {
+  check_number(1);
+  const std::vector<InputSpec> specs{spec_->first.inputs.front()};
   const GivenArray array = given(samples);
   StageInput input = layout_of(array, specs.front(), options.rate);
   if (input.shape.axis != Axis::stream)
@@ -189,7 +191,8 @@ Prepared Chain::prepare_stream(const InputArray& samples, const CallOptions& opt
 }
 
 py::object Chain::run(std::vector<InputArray> arrays, const CallOptions& options) {
-  const Prepared prepared = prepare(arrays, options);
+  const PreparedPtr held = prepare(arrays, options);
+  const Prepared& prepared = *held;
   const ArrayPlan& plan = prepared.program->plan();
   std::vector<CallInput> inputs;
   for (std::size_t i = 0; i < arrays.size(); ++i)

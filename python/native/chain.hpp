@@ -41,6 +41,8 @@ struct Prepared {
   std::shared_ptr<const ResultFormats> formats;
 };
 
+using PreparedPtr = std::shared_ptr<const Prepared>;
+
 /// Stages in a row: a call runs them on arrays. Plans are kept for the layouts that were used last.
 class Chain {
  public:
@@ -51,9 +53,9 @@ class Chain {
   /// Raises ConfigError with all problems, and Error if a device fails.
   py::object run(std::vector<InputArray> arrays, const CallOptions& options);
   /// The program for these arrays, which are converted if it needs that.
-  Prepared prepare(std::vector<InputArray>& arrays, const CallOptions& options);
+  PreparedPtr prepare(std::vector<InputArray>& arrays, const CallOptions& options);
   /// A program for blocks of `options.block` of a stream of arrays like this one.
-  Prepared prepare_stream(const InputArray& samples, const CallOptions& options);
+  PreparedPtr prepare_stream(const InputArray& samples, const CallOptions& options);
 
   const StageEntry& first() const noexcept { return spec_->first; }
 
@@ -62,15 +64,15 @@ class Chain {
   static std::string key_of(const std::vector<InputArray>& arrays, const CallOptions& options);
   std::vector<std::string> names() const;
   std::string_view name_of_input(std::size_t i) const noexcept { return spec_->first.inputs[i].name; }
-  std::vector<InputSpec> specs_for(std::size_t arrays) const;
-  Prepared find(const std::vector<InputArray>& arrays, const CallOptions& options);
-  void keep(std::string key, const Prepared& made);
-  Prepared plan(const std::vector<GivenArray>& given, std::vector<StageInput> inputs,
-                const std::vector<InputSpec>& specs, std::optional<int> device, const CallOptions& options);
+  void check_number(std::size_t arrays) const;
+  PreparedPtr find(const std::vector<InputArray>& arrays, const CallOptions& options);
+  void keep(std::string key, const PreparedPtr& made);
+  PreparedPtr plan(const std::vector<GivenArray>& given, std::vector<StageInput> inputs,
+                   const std::vector<InputSpec>& specs, std::optional<int> device, const CallOptions& options);
   static py::object run_in_blocks(const Prepared& prepared, std::span<const CallInput> inputs);
 
   std::shared_ptr<ChainSpec> spec_;
-  std::list<std::pair<std::string, Prepared>> kept_;  // the last used first; the GIL protects it
+  std::list<std::pair<std::string, PreparedPtr>> kept_;  // the last used first; the GIL protects it
 };
 
 }  // namespace iqd::native

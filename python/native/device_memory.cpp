@@ -35,20 +35,6 @@ std::uint8_t code_of(char kind) noexcept {
   }
 }
 
-/// Bytes of an item of `<c8`.
-std::size_t size_in(const std::string& dtype) {
-  return static_cast<std::size_t>(std::stoi(dtype.substr(2)));
-}
-
-std::vector<std::int64_t> contiguous(const std::vector<std::int64_t>& shape, std::int64_t bytes) {
-  std::vector<std::int64_t> strides(shape.size());
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    strides[d] = bytes;
-    bytes *= shape[d];
-  }
-  return strides;
-}
-
 /// Gives the tensor back to its producer. The capsule is then of no further use to others.
 py::object owner_of(py::capsule capsule, DLManagedTensor* tensor) {
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");
@@ -81,7 +67,7 @@ bool read_dlpack(const py::object& object, InputArray& in) {
   in.data = static_cast<const std::byte*>(t.data) + t.byte_offset;
   in.dtype = fmt::format("<{}{}", kind_of(t.dtype.code), bytes);
   in.shape.assign(t.shape, t.shape + t.ndim);
-  in.strides = contiguous(in.shape, bytes);
+  in.strides = strides_in_order(in.shape, bytes);
   for (int d = 0; t.strides && d < t.ndim; ++d) in.strides[static_cast<std::size_t>(d)] = t.strides[d] * bytes;
   in.on_device = true;
   in.device = device.second;
@@ -97,7 +83,7 @@ bool read_cuda_interface(const py::object& object, InputArray& in) {
   in.dtype = about["typestr"].cast<std::string>();
   in.shape = about["shape"].cast<std::vector<std::int64_t>>();
   in.on_device = true;
-  in.strides = contiguous(in.shape, in.item_bytes());
+  in.strides = strides_in_order(in.shape, in.item_bytes());
   if (about.contains("mask") && !about["mask"].is_none()) throw py::value_error("arrays with a mask are not taken");
   if (about.contains("strides") && !about["strides"].is_none())
     in.strides = about["strides"].cast<std::vector<std::int64_t>>();
@@ -110,9 +96,9 @@ bool read_cuda_interface(const py::object& object, InputArray& in) {
 }
 
 py::array copied_to_host(const DeviceMemory& memory) {
-  const py::array array = new_array(memory.dtype, {memory.shape.begin(), memory.shape.end()});
+  const py::array array = new_array(memory.dtype, memory.shape);
   auto* const to = static_cast<std::byte*>(const_cast<void*>(array.data()));
-  const auto bytes = static_cast<std::size_t>(array.size()) * size_in(memory.dtype);
+  const auto bytes = static_cast<std::size_t>(array.size() * item_bytes(memory.dtype));
   if (bytes == 0) return array;
   const bool is_apart = memory.shape.size() > 1 && memory.strides[0] != array.strides(0);
   const auto rows = is_apart ? static_cast<std::size_t>(memory.shape[0]) : 1;
@@ -125,7 +111,7 @@ py::array copied_to_host(const DeviceMemory& memory) {
 
 py::capsule dlpack_of(const DeviceMemory& memory) {
   auto exported = std::make_unique<Exported>();
-  const auto bytes = static_cast<std::int64_t>(size_in(memory.dtype));
+  const std::int64_t bytes = item_bytes(memory.dtype);
   exported->shape = memory.shape;
   for (const std::int64_t stride : memory.strides) exported->strides.push_back(stride / bytes);
   exported->owner = memory.owner;

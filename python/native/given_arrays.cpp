@@ -32,20 +32,21 @@ std::string native_dtype(const py::array& array) {
 
 }  // namespace
 
-std::int64_t InputArray::item_bytes() const noexcept {
+std::int64_t item_bytes(std::string_view dtype) noexcept {
   std::int64_t bytes = 0;
   for (std::size_t i = 2; i < dtype.size(); ++i) bytes = bytes * 10 + (dtype[i] - '0');
   return bytes;
 }
 
-py::array new_array(std::string_view dtype, const std::vector<py::ssize_t>& shape) {
-  std::vector<py::ssize_t> strides(shape.size());
-  py::ssize_t next = std::stoi(std::string(dtype.substr(2)));
-  for (std::size_t d = shape.size(); d-- > 0;) {
-    strides[d] = next;
-    next *= shape[d];
-  }
-  return {py::dtype::from_args(py::str(std::string(dtype))), shape, strides};
+std::vector<std::int64_t> strides_in_order(const std::vector<std::int64_t>& shape, std::int64_t item_bytes) {
+  std::vector<std::int64_t> strides(shape.size());
+  std::int64_t next = item_bytes;
+  for (std::size_t d = shape.size(); d-- > 0; next *= shape[d]) strides[d] = next;
+  return strides;
+}
+
+py::array new_array(std::string_view dtype, const std::vector<std::int64_t>& shape) {
+  return {py::dtype::from_args(py::str(std::string(dtype))), shape, strides_in_order(shape, item_bytes(dtype))};
 }
 
 InputArray numpy_input(const py::array& array) {

@@ -11,6 +11,11 @@
 
 namespace iqd::native {
 
+/// Bytes of an item of `<c8`.
+std::int64_t item_bytes(std::string_view dtype) noexcept;
+/// The strides of items that follow each other, in bytes.
+std::vector<std::int64_t> strides_in_order(const std::vector<std::int64_t>& shape, std::int64_t item_bytes);
+
 /// An array that a call gets: NumPy's, or in the memory of a CUDA device.
 struct InputArray {
   py::object owner;   // keeps the memory
@@ -23,14 +28,14 @@ struct InputArray {
   std::uintptr_t stream = 0;  // of the producer, to wait for; 0: there is none
   bool aligned = true;
 
-  std::int64_t item_bytes() const noexcept;
+  std::int64_t item_bytes() const noexcept { return native::item_bytes(dtype); }
   bool is_whole_numbers() const noexcept {
     return dtype.size() > 1 && (dtype[1] == 'i' || dtype[1] == 'u' || dtype[1] == 'b');
   }
 };
 
 /// A new array with its items in order. `dtype` as in NumPy, `<c8`.
-py::array new_array(std::string_view dtype, const std::vector<py::ssize_t>& shape);
+py::array new_array(std::string_view dtype, const std::vector<std::int64_t>& shape);
 
 /// A NumPy array.
 InputArray numpy_input(const py::array& array);

@@ -45,13 +45,6 @@ py::object read_yaml(const std::string& path) {
   return object_of(document.root);
 }
 
-py::object parse_yaml(const std::string& text) {
-  Problems problems;
-  const Document document = parse_document(text, "text", problems);
-  raise_if_any(problems);
-  return object_of(document.root);
-}
-
 /// Of each input: name, elements, dimensions, whether it may be left out, and the extents of an example's items.
 py::list inputs_of(const StageEntry& stage) {
   py::list inputs;
@@ -126,7 +119,6 @@ PYBIND11_MODULE(_iqd, module) {
   py::module_::import("atexit").attr("register")(py::cpp_function(&end_calls));
   module.def("stages", &stages);
   module.def("read_yaml", &read_yaml);
-  module.def("parse_yaml", &parse_yaml);
   module.def("chain", &make_chain);
   py::class_<Chain, std::shared_ptr<Chain>>(module, "Chain")
       .def_property_readonly("inputs", &described_inputs)

@@ -17,11 +17,6 @@ py::dtype dtype_for(Element element) {
   return py::dtype::from_args(py::str(std::string(traits(element).dtype)));
 }
 
-/// Of a NumPy item; a sample of sc16 is two.
-py::ssize_t item_bytes(Element element) {
-  return static_cast<py::ssize_t>(element == Element::sc16 ? 2 : size_of(element));
-}
-
 /// A dimension as `_array.Format` takes it: name, labels, frequencies.
 py::tuple dim_of(const Dim& dim, double frequency_hz) {
   const Frequencies& of = dim.frequencies;
@@ -133,8 +128,8 @@ py::object ResultFormats::wrapped(OutputIndex output, const ArrayRun& run, const
   const PortShape& shape = plan.ports[plan.outputs[output].port].shape;
   const std::vector<py::ssize_t> extents = extents_of(shape, result.extent, bare && result.extent == 1);
   const py::dtype dtype = dtype_for(shape.element);
-  py::array array(dtype, extents, strides_of(shape, extents, result.pitch, item_bytes(shape.element)), result.data,
-                  owner);
+  py::array array(dtype, extents, strides_of(shape, extents, result.pitch, item_bytes(traits(shape.element).dtype)),
+                  result.data, owner);
   return finished(output, run, array);
 }
 
@@ -144,7 +139,8 @@ py::object ResultFormats::on_device(OutputIndex output, const std::shared_ptr<Re
   const BlockWork::Output result = run.work().output(output);
   const PortShape& shape = run.plan().plan().ports[run.plan().plan().outputs[output].port].shape;
   const std::vector<py::ssize_t> extents = extents_of(shape, result.extent, bare && result.extent == 1);
-  const std::vector<py::ssize_t> strides = strides_of(shape, extents, result.pitch, item_bytes(shape.element));
+  const std::vector<py::ssize_t> strides =
+      strides_of(shape, extents, result.pitch, item_bytes(traits(shape.element).dtype));
   const std::string name = run.plan().backend().name();  // cuda:0
   DeviceMemory made{result.data,
                     std::string(traits(shape.element).dtype),

@@ -16,20 +16,20 @@ void Stream::open(const InputArray& samples) {
   prepared_ = chain_->prepare_stream(samples, options_);
   shape_ = samples.shape;
   rows_ = 1;
-  for (std::size_t d = 0; d < prepared_.axis; ++d) rows_ *= static_cast<std::size_t>(shape_[d]);
-  run_ = std::make_unique<ResultMemory>(prepared_.program);
+  for (std::size_t d = 0; d < prepared_->axis; ++d) rows_ *= static_cast<std::size_t>(shape_[d]);
+  run_ = std::make_unique<ResultMemory>(prepared_->program);
 }
 
 /// Raises ConfigError if the array does not continue the stream.
 void Stream::check(const InputArray& samples) const {
   std::vector<std::int64_t> expected = shape_;
-  if (samples.shape.size() == expected.size()) expected[prepared_.axis] = samples.shape[prepared_.axis];
+  if (samples.shape.size() == expected.size()) expected[prepared_->axis] = samples.shape[prepared_->axis];
   if (samples.shape != expected) raise_config({"all arrays of a stream need the same channels and dimensions"});
 }
 
 /// Drops what no later block reads, and grows if the rest and the new positions need it.
 void Stream::make_room(std::int64_t positions) {
-  const ArrayPlan& plan = prepared_.program->plan();
+  const ArrayPlan& plan = prepared_->program->plan();
   const auto item = static_cast<std::size_t>(plan.item_bytes(0));
   const SampleIndex keep = std::clamp(next_ - plan.plan().reach().past, there_.first, there_.end);
   const std::int64_t kept = there_.end - keep;
@@ -52,8 +52,8 @@ void Stream::make_room(std::int64_t positions) {
 /// Appends so many positions of the array, from `first` on.
 void Stream::append(const InputArray& samples, std::int64_t first, std::int64_t positions) {
   make_room(positions);
-  const std::int64_t item = prepared_.program->plan().item_bytes(0);
-  const ArrayMemory from = memory_of(samples, prepared_.rows.front(), item * samples.shape[prepared_.axis], {});
+  const std::int64_t item = prepared_->program->plan().item_bytes(0);
+  const ArrayMemory from = memory_of(samples, prepared_->rows.front(), item * samples.shape[prepared_->axis], {});
   for (std::size_t r = 0; r < rows_; ++r)
     std::memcpy(memory_.data() + (static_cast<std::int64_t>(r) * capacity_ + there_.length()) * item,
                 from.data + static_cast<std::int64_t>(r) * from.pitch + first * item,
@@ -62,14 +62,14 @@ void Stream::append(const InputArray& samples, std::int64_t first, std::int64_t 
 }
 
 py::tuple Stream::run_block(std::int64_t samples) {
-  const ArrayPlan& plan = prepared_.program->plan();
+  const ArrayPlan& plan = prepared_->program->plan();
   const CallInput input{{memory_.data(), capacity_ * plan.item_bytes(0), there_}};
   {
     const Unlocked unlocked;
     run_->compute(next_, samples, {&input, 1});
   }
   next_ += samples;
-  return prepared_.formats->copies(run_->run());
+  return prepared_->formats->copies(run_->run());
 }
 
 py::list Stream::push(const py::array& array) {
@@ -78,11 +78,11 @@ py::list Stream::push(const py::array& array) {
   if (given.dtype.empty()) given = plain(given, name);
   if (!run_) open(given);
   check(given);
-  const bool fits = is_readable(given, prepared_.elements.front(), prepared_.rows.front());
-  const InputArray samples = fits ? given : converted(given, prepared_.elements.front(), name);
-  const Plan& plan = prepared_.program->plan().plan();
+  const bool fits = is_readable(given, prepared_->elements.front(), prepared_->rows.front());
+  const InputArray samples = fits ? given : converted(given, prepared_->elements.front(), name);
+  const Plan& plan = prepared_->program->plan().plan();
   py::list results;
-  const std::int64_t positions = samples.shape[prepared_.axis];
+  const std::int64_t positions = samples.shape[prepared_->axis];
   for (std::int64_t at = 0; at < positions; at += plan.block) {  // so that long arrays are not copied at once
     append(samples, at, std::min(plan.block, positions - at));
     while (next_ + plan.block + plan.reach().future <= there_.end) {
@@ -96,7 +96,7 @@ py::list Stream::push(const py::array& array) {
 py::list Stream::finish() {
   py::list results;
   while (run_ && next_ < there_.end)
-    results.append(run_block(std::min(prepared_.program->plan().plan().block, there_.end - next_)));
+    results.append(run_block(std::min(prepared_->program->plan().plan().block, there_.end - next_)));
   return results;
 }
 

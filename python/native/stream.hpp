@@ -30,7 +30,7 @@ class Stream {
 
   std::shared_ptr<Chain> chain_;
   CallOptions options_;
-  Prepared prepared_;
+  PreparedPtr prepared_;
   std::unique_ptr<ResultMemory> run_;
   std::vector<std::int64_t> shape_;  // of the first array
   std::size_t rows_ = 1;
