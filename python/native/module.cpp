@@ -115,7 +115,6 @@ PYBIND11_MODULE(_iqd, module) {
   // the other way round.
   py::detail::npy_api::get();
   py::register_exception_translator(&translate);
-  module.attr("version") = IQD_VERSION;
   py::module_::import("atexit").attr("register")(py::cpp_function(&end_calls));
   module.def("stages", &stages);
   module.def("read_yaml", &read_yaml);
