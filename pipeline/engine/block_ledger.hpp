@@ -57,9 +57,12 @@ class BlockLedger {
   std::uint64_t offers() const noexcept { return offered_.load(std::memory_order_relaxed); }
   std::uint64_t sends() const noexcept { return sent_.load(std::memory_order_acquire); }
   bool all_computed() const noexcept { return computed_.load() == offered_.load(std::memory_order_acquire); }
-  /// Nanoseconds since a block was last computed, while some are outstanding.
+  /// Nanoseconds since a block was last computed, at least one, while some are outstanding; else 0.
   std::int64_t unfinished_ns() const noexcept {
-    return all_computed() ? 0 : steady_ns() - moved_ns_.load(std::memory_order_relaxed);
+    if (all_computed()) return 0;
+    // Another block may be computed now, so the clock is read last.
+    const std::int64_t moved_ns = moved_ns_.load(std::memory_order_acquire);
+    return std::max<std::int64_t>(steady_ns() - moved_ns, 1);
   }
 
  private:

@@ -130,12 +130,13 @@ class Rig {
     start();
     engine->join();
   }
-  template <class Ready> static bool eventually(Ready&& ready, int most_ms = 10'000) {
-    for (int i = 0; i < most_ms; ++i) {
-      if (ready()) return true;
+  template <class Ready> static bool eventually(Ready&& ready, int most_ms = 60'000) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(most_ms);
+    while (!ready()) {
+      if (std::chrono::steady_clock::now() > end) return false;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    return ready();
+    return true;
   }
   std::uint64_t drops(Drop reason) { return counters.drops(reason).value(); }
   /// After the end: every received sample is accounted for, and the source gave as many as were counted.

@@ -66,6 +66,8 @@ def main():
     ctypes.CDLL(None).prctl(38, 1, 0, 0, 0)  # NoNewPrivileges
     if library.seccomp_load(context) != 0:
         sys.exit(77)
+    if "ASAN_OPTIONS" in os.environ:  # looking for leaks needs ptrace, which the unit forbids
+        os.environ["ASAN_OPTIONS"] += ":detect_leaks=0"
     os.execv(sys.argv[1], sys.argv[1:])
 
 

@@ -147,7 +147,8 @@ class Transmit(uhd_case.UhdCase):
             self.sim.start()
             back = time.monotonic()
             daemon.wait_for(lambda p: p["reconnects"] == 1 and p["state"] == "streaming")
-            self.assertLess(time.monotonic() - back, 15, daemon.text)
+            # UHD's own calls to the radio that is gone time out after 2 and 10 s.
+            self.assertLess(time.monotonic() - back, 30, daemon.text)
             self.await_samples()
             self.assertEqual(daemon.stop(), 0, daemon.text)
         self.assertConserved(daemon.final[0])
