@@ -8,8 +8,8 @@
 #include <limits>
 #include <set>
 
+#include "base/backend_name.hpp"
 #include "config/reader.hpp"
-#include "pipeline/backend/backend_name.hpp"
 #include "pipeline/backend/cpu_backend.hpp"
 #include "pipeline/backend/find_backend.hpp"
 #include "pipeline/backend/tuning.hpp"

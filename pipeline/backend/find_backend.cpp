@@ -5,8 +5,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <charconv>
-
+#include "base/backend_name.hpp"
 #include "base/error.hpp"
 #include "pipeline/backend/cpu_backend.hpp"
 #include "pipeline/stage/cuda_half.hpp"
@@ -34,27 +33,17 @@ const BackendModule* load_cuda(std::string& why) {
   return module;
 }
 
-/// `cuda` means the first device.
-int device_number(std::string_view name) {
-  int number = 0;
-  if (name == "cuda") return number;
-  const std::string_view digits = name.starts_with("cuda:") ? name.substr(5) : "";
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc() || end != digits.data() + digits.size() || number < 0)
-    throw SetupError(fmt::format("backend: '{}' is not one of auto, cpu, cuda, cuda:N", name));
-  return number;
-}
-
 BackendChoice choose_cuda(std::string_view name) {
-  const int device = device_number(name);
+  const std::optional<int> device = device_number(name);
+  if (!device) throw SetupError(fmt::format("backend: '{}' is not one of auto, cpu, cuda, cuda:N", name));
   std::string why;
   const BackendModule* module = load_cuda(why);
   const int devices = module ? module->devices(why) : 0;
   if (devices == 0)
     throw SetupError(fmt::format("backend: {}: {}; use `backend: cpu`, or see `iqd doctor`", name, why));
-  if (device >= devices)
+  if (*device >= devices)
     throw SetupError(fmt::format("backend: {}: this machine has {} such device(s), counted from 0", name, devices));
-  return {module->make(device), "as configured"};
+  return {module->make(*device), "as configured"};
 }
 
 }  // namespace

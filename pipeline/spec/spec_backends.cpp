@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "pipeline/backend/backend_name.hpp"
+#include "base/backend_name.hpp"
 
 namespace iqd {
 namespace {
@@ -19,9 +19,7 @@ std::string device_name(std::string_view backend) {
 }  // namespace
 
 void check_backend(const std::string& name, const Section& section) {
-  const bool device =
-      name.starts_with("cuda:") && name.size() > 5 && name.find_first_not_of("0123456789", 5) == name.npos;
-  if (name != "auto" && name != "cpu" && name != "cuda" && !device)
+  if (name != "auto" && name != "cpu" && !device_number(name))
     section.problem("backend", fmt::format("'{}' is not one of auto, cpu, cuda, cuda:N", name));
 }
 
