@@ -181,10 +181,11 @@ def stage(entry: Literal["kernel"], /, *, code: str | float | bool = ..., file: 
 
 @overload
 def stage(entry: Literal["python"], /, *, code: str | float | bool = ..., decimation: int = ...,
-          file: str | float | bool = ..., function: str | float | bool = ..., future: int = ..., in_: Any = ...,
-          interpolation: int = ..., interpreter: str | float | bool = ..., limit: Any = ..., memory: Any = ...,
-          out: Mapping[str, Any] = ..., params: Any = ..., past: int = ..., spin: Any = ..., start: Any = ...,
-          workers: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+          device: str | float | bool = ..., file: str | float | bool = ..., function: str | float | bool = ...,
+          future: int = ..., in_: Any = ..., interpolation: int = ..., interpreter: str | float | bool = ...,
+          limit: Any = ..., memory: Any = ..., out: Mapping[str, Any] = ..., params: Any = ..., past: int = ...,
+          spin: Any = ..., start: Any = ..., workers: int = ..., name: str = ...,
+          from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'a function of your own in Python, in a process of its own'
 
 @overload

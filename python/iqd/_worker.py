@@ -18,9 +18,10 @@ import os
 import signal
 import socket
 import sys
+import tempfile
 
 JOB, CONTROL, REQUESTS, ANSWERS = 3, 4, 5, 6
-PROTOCOL = 1  # job.hpp: kProtocol
+PROTOCOL = 2  # job.hpp: kProtocol
 
 
 def part(name):
@@ -69,6 +70,10 @@ class Control:
             return False
 
 
+def open_device(number):
+    return None if number is None else part("device").Device(number)
+
+
 def serve(channel, calls, control):
     own = os.getpid()
     while True:
@@ -79,6 +84,8 @@ def serve(channel, calls, control):
         status, count = calls.answer(channel)
         if os.getpid() != own:
             os._exit(0)  # a child that the function has made, and that came back from it
+        if calls.is_lost():
+            return
         channel.answer(status, count)
 
 
@@ -92,13 +99,18 @@ def main():
         if job.get("protocol") != PROTOCOL:
             raise program.Refusal(f"{os.path.abspath(__file__)} belongs to another version of iqd: install the python3-iqd "
                                   "of the same version")
-        part("limits").keep_to(job)
+        if job["device"] is not None:
+            part("device").load_libraries()
+        device = part("limits").keep_to(job, lambda: open_device(job["device"]))
+        tempfile.tempdir = "/tmp"  # it cannot be written; libraries that only ask for its name can be imported
         os.register_at_fork(after_in_child=end_with_the_parent)
         sys.stdout.reconfigure(line_buffering=True, errors="replace")
         function = program.load(job)
         names = program.parameters(function, job)
         channel = part("channel").Channel(REQUESTS, ANSWERS, job["spin_ns"])
-        calls = part("calls").Calls(job, function, control)
+        if device:
+            device.mirror(channel.requests, channel.answers)
+        calls = part("calls").Calls(job, function, control, device)
     except program.Refusal as refusal:
         control.say("refused", refusal.file, refusal.line, refusal.column, refusal.what)
         return

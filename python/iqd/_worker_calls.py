@@ -96,10 +96,11 @@ class _Setup:
 
 
 class Calls:
-    def __init__(self, job, function, control):
-        self._file, self._function, self._control = job["file"], function, control
+    def __init__(self, job, function, control, device=None):
+        self._file, self._function, self._control, self._device = job["file"], function, control, device
         self._setups = {}
         self._said = set()
+        self._has_failed = False
 
     def answer(self, channel):
         """Computes a request; returns the status and the number of positions or items."""
@@ -108,7 +109,11 @@ class Calls:
             setup = self._setup(channel, request[1], request[2])
             arrays = [self._array(channel, given, request[3 + i], request[5 + i])
                       for i, given in enumerate(setup.inputs)]
+            if self._device:
+                arrays = [self._device.take(array) for array in arrays]
             result = self._function(*arrays, self._meta(setup, request), **setup.parameters)
+            if self._device:
+                result = self._device.bring(result)
         except BaseException as error:
             self._report(error)
             return RAISED, 0
@@ -117,6 +122,18 @@ class Calls:
         except BaseException as error:
             self._report(error)
             return UNFIT, 0
+
+    def is_lost(self):
+        """No call can go well again: a kernel has ended the GPU's context."""
+        if not self._device or not self._has_failed:
+            return False
+        self._has_failed = False
+        try:
+            self._device.finish()
+            return False
+        except Exception as error:
+            self._report(error)
+            return True
 
     def _setup(self, channel, number, size):
         known = self._setups.get(number)
@@ -164,6 +181,7 @@ class Calls:
 
     def _report(self, error):
         """Sends the traceback of the first error of its kind: of this type, at this line."""
+        self._has_failed = True
         frames = traceback.extract_tb(error.__traceback__)
         own = [f for f in frames if not f.filename.startswith(__file__[:-len("calls.py")])]
         place = (own[-1].filename, own[-1].lineno) if own else ("", 0)

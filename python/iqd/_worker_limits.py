@@ -5,6 +5,7 @@ programs, signal or trace other processes, take more memory than it was given. T
 
 import ctypes
 import errno
+import glob
 import os
 import resource
 
@@ -12,6 +13,7 @@ _PR_SET_NO_NEW_PRIVS = 38
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _NE, _EQ, _MASKED_EQ = 1, 4, 7
 _KILL = 9
+_ALL_THREADS = 4  # SCMP_FLTATR_CTL_TSYNC
 
 _SILENT = """io_uring_setup io_uring_enter io_uring_register clone3 openat2"""  # as on a kernel without them
 _FORBIDDEN = """
@@ -46,6 +48,7 @@ class _Filter:
             raise OSError("libseccomp.so.2 is not installed (`sudo apt install libseccomp2`)") from None
         self._library.seccomp_init.restype = ctypes.c_void_p
         self._context = ctypes.c_void_p(self._library.seccomp_init(ctypes.c_uint32(_ALLOW)))
+        self._library.seccomp_attr_set(self._context, _ALL_THREADS, ctypes.c_uint32(1))
 
     def forbid(self, name, *comparisons, error=errno.EPERM):
         """If all comparisons (argument, operation, a, b) hold; a call that this machine does not have is left out."""
@@ -95,7 +98,8 @@ def _make_files_read_only(writable):
     if version < 1:
         return False
     write_file, all_but_reading = 1 << 1, 0x1FFF & ~(1 << 2 | 1 << 3)
-    files = all_but_reading | (1 << 13 if version >= 2 else 0) | (1 << 14 if version >= 3 else 0)
+    truncate = 1 << 14 if version >= 3 else 0
+    files = all_but_reading | (1 << 13 if version >= 2 else 0) | truncate
     attributes = (ctypes.c_uint64 * 3)(files, 3, 3)  # files, TCP, signals and sockets outside
     rules = library.syscall(444, attributes, 8 if version < 4 else 16 if version < 6 else 24, 0)
     if rules < 0:
@@ -105,7 +109,7 @@ def _make_files_read_only(writable):
             parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
             continue
-        library.syscall(445, rules, 1, ctypes.byref(_PathBeneath(write_file, parent)), 0)  # landlock_add_rule
+        library.syscall(445, rules, 1, ctypes.byref(_PathBeneath(write_file | truncate, parent)), 0)  # landlock_add_rule
         os.close(parent)
     done = library.syscall(446, rules, 0)  # landlock_restrict_self
     os.close(rules)
@@ -121,15 +125,24 @@ def _be_the_first_to_go():
         pass
 
 
-def keep_to(job):
-    """From now on these limits hold, for children too, and nothing removes them. Raises OSError if one cannot be set."""
+def keep_to(job, open_device):
+    """From now on these limits hold, for children and threads too, and nothing removes them. Raises OSError if one cannot
+    be set. Returns what `open_device` does, which is called when files are read-only, all but those of GPUs: a driver
+    opens its files once, and starts threads."""
     calls = _Filter()
     _be_the_first_to_go()
     if job["memory"]:
-        resource.setrlimit(resource.RLIMIT_AS, (job["memory"], job["memory"]))
+        # The address space of a process with a GPU holds that of the GPU.
+        kind = resource.RLIMIT_AS if job["device"] is None else resource.RLIMIT_DATA
+        resource.setrlimit(kind, (job["memory"], job["memory"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
     if ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise OSError("no_new_privs cannot be set")
-    _forbid(calls, _make_files_read_only(["/dev/null", *job.get("devices", [])]))
+    # The driver names its threads by a file of the process.
+    files = [] if job["device"] is None else ["/proc/self", *glob.glob("/dev/nvidia*")]
+    may_open_to_write = _make_files_read_only(["/dev/null", *files])
+    device = open_device()
+    _forbid(calls, may_open_to_write)
     calls.load()
+    return device

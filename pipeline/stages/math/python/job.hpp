@@ -11,7 +11,7 @@
 namespace iqd::python {
 
 /// Changes with what processes and daemon exchange: they may be of different packages.
-inline constexpr int kProtocol = 1;
+inline constexpr int kProtocol = 2;
 
 /// What the processes of a stage load, and how they run. Stages with the same job may share them.
 struct Job {
@@ -23,6 +23,7 @@ struct Job {
   std::size_t inputs = 1;
   int workers = 1;
   std::size_t memory = 0;  // address space of a process, without the memory that it shares
+  int device = -1;         // the GPU whose arrays the function gets; -1: none
   double start_s = 20;
   double limit_s = 1;
   double spin_s = 100e-6;

@@ -14,6 +14,8 @@
 /// x, or x0 and x1  one or two inputs, of the types that `in` names; the same shape
 /// y                what `out` declares
 ///
+/// With a `device`, x lies in a GPU's memory, and y may: the process copies both.
+///
 /// It runs in processes of its own, `workers` of them, each with one block at a time. Samples and results pass through
 /// memory that both processes map. If it fails, its block is missing (`StageIo::fail`) and counted in `events`; no block
 /// waits longer than `limit` for a free process, nor for an answer. A process that does not answer in time is killed
@@ -52,6 +54,7 @@ struct Config {
   double start = 20;     // s
   double spin = 100e-6;  // s
   double memory = 0x1p30;
+  std::string device = "cpu";
   std::string interpreter = "/usr/bin/python3";
 
   void fields(FieldVisitor& visitor);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/backend_name.hpp"
 #include "base/error.hpp"
 #include "base/integer.hpp"
 #include "pipeline/stage/stage.hpp"
@@ -83,6 +84,8 @@ class PythonStage final : public ConfiguredStage<Config> {
     for (const std::string& name : config_.in)
       if (!element_named(name))
         section.problem("in", fmt::format("'{}' is not one of sc16 cf32 f32 f16 i64 i32 i16 i8 u8", name));
+    if (config_.device != "cpu" && !device_number(config_.device))
+      section.problem("device", fmt::format("'{}' is not cpu, cuda or cuda:N", config_.device));
     if (find_interpreter(config_.interpreter).empty())
       section.problem("interpreter", fmt::format("there is no program {}: install Python (`sudo apt install python3`), "
                                                  "or name another one",
@@ -99,6 +102,7 @@ class PythonStage final : public ConfiguredStage<Config> {
             .inputs = config_.in.size(),
             .workers = static_cast<int>(config_.workers),
             .memory = static_cast<std::size_t>(config_.memory),
+            .device = device_number(config_.device).value_or(-1),
             .start_s = config_.start,
             .limit_s = config_.limit,
             .spin_s = config_.spin};
@@ -180,6 +184,8 @@ void Config::fields(FieldVisitor& v) {
   v.field(
       "memory", memory,
       {.help = "address space of a process", .unit = Unit::bytes, .low = 0x1p26, .high = 0x1p50, .bare_low = 0x1p20});
+  v.field("device", device,
+          {.help = "where the arrays lie that the function gets: cpu, or a GPU, cuda or cuda:N, for CuPy or PyTorch"});
   v.field("interpreter", interpreter, {.help = "the Python that runs it, for instance of a virtual environment"});
 }
 

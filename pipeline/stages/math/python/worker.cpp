@@ -34,10 +34,15 @@ FileHandle file_with(const std::string& text) {
 
 /// A process that computes is not waited for by the service manager, and needs no secrets. Its libraries take one thread:
 /// a stage that needs more CPUs has more processes.
+/// It cannot write, so what compiles kernels for a GPU keeps them in memory.
 ChildProcess::Options command_of(const Job& job, std::vector<std::pair<int, int>> files) {
   return {.command = {job.interpreter, "-I", "-B", job.script, std::to_string(::getpid())},
           .files = std::move(files),
-          .environment = {{"OMP_NUM_THREADS", "1"}, {"OPENBLAS_NUM_THREADS", "1"}, {"MKL_NUM_THREADS", "1"}},
+          .environment = {{"OMP_NUM_THREADS", "1"},
+                          {"OPENBLAS_NUM_THREADS", "1"},
+                          {"MKL_NUM_THREADS", "1"},
+                          {"CUDA_CACHE_DISABLE", "1"},
+                          {"CUPY_CACHE_IN_MEMORY", "1"}},
           .unset = {"NOTIFY_SOCKET=", "WATCHDOG_", "LISTEN_", "CREDENTIALS_DIRECTORY="}};
 }
 
