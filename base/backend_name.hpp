@@ -21,7 +21,7 @@ inline std::optional<int> device_number(std::string_view backend) {
   const std::string_view digits = backend.substr(kNumbered.size());
   int number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc() || end != digits.data() + digits.size() || number < 0) return {};
+  if (error != std::errc() || end != digits.data() + digits.size() || digits.starts_with('-')) return {};
   return number;
 }
 

@@ -70,20 +70,23 @@ class Control:
             return False
 
 
-def open_device(number):
-    return None if number is None else part("device").Device(number)
+def keep_to_limits(job):
+    """Returns the device, if the job names one."""
+    number = job["device"]
+    if number is None:
+        return part("limits").keep_to(job)
+    device = part("device")
+    device.load_libraries()
+    return part("limits").keep_to(job, lambda: device.Device(number))
 
 
 def serve(channel, calls, control):
-    own = os.getpid()
     while True:
         if not channel.wait():
             if not control.is_open():
                 return
             continue
         status, count = calls.answer(channel)
-        if os.getpid() != own:
-            os._exit(0)  # a child that the function has made, and that came back from it
         if calls.is_lost():
             return
         channel.answer(status, count)
@@ -99,9 +102,7 @@ def main():
         if job.get("protocol") != PROTOCOL:
             raise program.Refusal(f"{os.path.abspath(__file__)} belongs to another version of iqd: install the python3-iqd "
                                   "of the same version")
-        if job["device"] is not None:
-            part("device").load_libraries()
-        device = part("limits").keep_to(job, lambda: open_device(job["device"]))
+        device = keep_to_limits(job)
         tempfile.tempdir = "/tmp"  # it cannot be written; libraries that only ask for its name can be imported
         os.register_at_fork(after_in_child=end_with_the_parent)
         sys.stdout.reconfigure(line_buffering=True, errors="replace")

@@ -3,6 +3,7 @@
 """Calls the function of a process of the stage `python` with the arrays of a request, and takes its result."""
 
 import json
+import os
 import re
 import traceback
 
@@ -101,6 +102,7 @@ class Calls:
         self._setups = {}
         self._said = set()
         self._has_failed = False
+        self._own = os.getpid()
 
     def answer(self, channel):
         """Computes a request; returns the status and the number of positions or items."""
@@ -112,9 +114,11 @@ class Calls:
             if self._device:
                 arrays = [self._device.take(array) for array in arrays]
             result = self._function(*arrays, self._meta(setup, request), **setup.parameters)
+            self._end_children()
             if self._device:
                 result = self._device.bring(result)
         except BaseException as error:
+            self._end_children()
             self._report(error)
             return RAISED, 0
         try:
@@ -122,6 +126,11 @@ class Calls:
         except BaseException as error:
             self._report(error)
             return UNFIT, 0
+
+    def _end_children(self):
+        """Those that the function has made, and that came back from it."""
+        if os.getpid() != self._own:
+            os._exit(0)
 
     def is_lost(self):
         """No call can go well again: a kernel has ended the GPU's context."""

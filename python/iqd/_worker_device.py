@@ -4,6 +4,7 @@
 alone; CuPy, PyTorch and others take the arrays without a copy, by `__cuda_array_interface__`."""
 
 import ctypes
+import os
 
 import numpy as np
 
@@ -12,11 +13,14 @@ _DEVICE_ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 
 
 def load_libraries():
-    """To find its libraries, CuPy starts other programs, which the limits forbid."""
+    """To find its libraries, CuPy starts other programs, which the limits forbid. If it cannot be loaded, that is of
+    interest to those who use it."""
     try:
         import cupy  # noqa: F401
-    except ImportError:
+    except Exception:
         pass
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise DeviceError("a library has started threads before the limits hold: set OPENBLAS_NUM_THREADS=1")
 
 
 class DeviceArray:
@@ -48,7 +52,7 @@ class Device:
         # The context that CuPy and PyTorch use, too.
         self._call("cuDevicePrimaryCtxRetain", ctypes.byref(self._context), device)
         self._call("cuCtxSetCurrent", self._context)
-        self._memory, self._bytes, self._host = ctypes.c_uint64(), 0, 0
+        self._memory, self._host, self._staging = ctypes.c_uint64(), 0, None
 
     def _call(self, name, *arguments):
         code = getattr(self._driver, name)(*arguments)
@@ -58,10 +62,13 @@ class Device:
             raise DeviceError(f"GPU {self._number}: {name}: {(text.value or b'unknown error').decode()}")
 
     def mirror(self, requests, answers):
-        """Takes as much memory of the device as requests have. Copies are faster if the pages stay where they are."""
-        self._host, self._bytes = _address(requests), len(requests)
-        self._call("cuMemAlloc_v2", ctypes.byref(self._memory), ctypes.c_size_t(self._bytes))
-        for memory, flags in ((requests, _READ_ONLY), (answers, 0)):
+        """Takes as much memory of the device as requests have, and some of the host for results. Copies are faster if
+        the host's pages stay where they are, which some systems cannot do."""
+        self._call("cuCtxSetCurrent", self._context)
+        self._host = _address(requests)
+        self._call("cuMemAlloc_v2", ctypes.byref(self._memory), ctypes.c_size_t(len(requests)))
+        self._staging = np.empty(len(answers), np.uint8)
+        for memory, flags in ((requests, _READ_ONLY), (self._staging, 0)):
             self._driver.cuMemHostRegister_v2(ctypes.c_void_p(_address(memory)), ctypes.c_size_t(len(memory)), flags)
 
     def take(self, array):
@@ -80,8 +87,7 @@ class Device:
 
     def bring(self, result):
         """A result on the host, if it is on the device; else the result itself."""
-        if isinstance(result, np.ndarray) or not hasattr(type(result), "__cuda_array_interface__") and not isinstance(
-                result, DeviceArray):
+        if getattr(result, "__cuda_array_interface__", None) is None:
             return result
         for name in ("resolve_conj", "resolve_neg"):  # PyTorch conjugates when it must
             result = getattr(result, name, lambda same=result: same)()
@@ -93,7 +99,7 @@ class Device:
         strides = facts.get("strides") or _in_c_order(shape, dtype.itemsize)
         steps = [(n - 1) * s for n, s in zip(shape, strides)]
         low, high = sum(min(s, 0) for s in steps), sum(max(s, 0) for s in steps) + dtype.itemsize
-        host = np.empty(high - low, np.uint8)
+        host = self._staging[:high - low] if high - low <= len(self._staging) else np.empty(high - low, np.uint8)
         self.finish()
         self._call("cuMemcpyDtoH_v2", ctypes.c_void_p(host.ctypes.data), ctypes.c_uint64(address + low),
                    ctypes.c_size_t(high - low))

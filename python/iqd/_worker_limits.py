@@ -48,7 +48,9 @@ class _Filter:
             raise OSError("libseccomp.so.2 is not installed (`sudo apt install libseccomp2`)") from None
         self._library.seccomp_init.restype = ctypes.c_void_p
         self._context = ctypes.c_void_p(self._library.seccomp_init(ctypes.c_uint32(_ALLOW)))
-        self._library.seccomp_attr_set(self._context, _ALL_THREADS, ctypes.c_uint32(1))
+        done = self._library.seccomp_attr_set(self._context, _ALL_THREADS, ctypes.c_uint32(1))
+        if done != 0:
+            raise OSError(-done, "system calls cannot be filtered in all threads (seccomp)")
 
     def forbid(self, name, *comparisons, error=errno.EPERM):
         """If all comparisons (argument, operation, a, b) hold; a call that this machine does not have is left out."""
@@ -125,24 +127,27 @@ def _be_the_first_to_go():
         pass
 
 
-def keep_to(job, open_device):
+def keep_to(job, open_device=None):
     """From now on these limits hold, for children and threads too, and nothing removes them. Raises OSError if one cannot
     be set. Returns what `open_device` does, which is called when files are read-only, all but those of GPUs: a driver
     opens its files once, and starts threads."""
     calls = _Filter()
     _be_the_first_to_go()
     if job["memory"]:
-        # The address space of a process with a GPU holds that of the GPU.
+        # The address space of a process with a GPU holds the GPU's, so only its own data are bounded.
         kind = resource.RLIMIT_AS if job["device"] is None else resource.RLIMIT_DATA
         resource.setrlimit(kind, (job["memory"], job["memory"]))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
     if ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         raise OSError("no_new_privs cannot be set")
-    # The driver names its threads by a file of the process.
-    files = [] if job["device"] is None else ["/proc/self", *glob.glob("/dev/nvidia*")]
-    may_open_to_write = _make_files_read_only(["/dev/null", *files])
-    device = open_device()
+    files = ["/dev/null"]
+    device = None
+    if job["device"] is not None:
+        files += glob.glob("/dev/nvidia*")
+        _make_files_read_only([*files, "/proc/self"])  # where the driver names the threads that it starts
+        device = open_device()
+    may_open_to_write = _make_files_read_only(files)
     _forbid(calls, may_open_to_write)
     calls.load()
     return device

@@ -3,14 +3,15 @@
 //
 // A libcuda.so.1 for machines without a GPU: as much of the driver as python/iqd/_worker_device.py calls. The memory of
 // its one device is the host's.
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { kMostAreas = 64, kError = 700 };
-static struct {
-  uint64_t at, bytes;
-} areas[kMostAreas];
+static struct { uint64_t at, bytes; } areas[kMostAreas];
 static int area_count, has_failed;
 
 /// As after a kernel that wrote where it may not: from now on each call fails.
@@ -22,8 +23,32 @@ static int state(void) {
   return has_failed ? kError : 0;
 }
 
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static const char* path;
+static int answer = -1;
+
+static void* serve(void* nothing) {
+  pthread_mutex_lock(&mutex);
+  while (!path) pthread_cond_wait(&changed, &mutex);
+  answer = open(path, O_WRONLY | O_CREAT, 0600) < 0 ? errno : 0;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&mutex);
+  return nothing;
+}
+/// The error with which a file cannot be made by a thread that the driver has started; 0 if it can.
+int make_file(const char* name) {
+  pthread_mutex_lock(&mutex);
+  path = name;
+  pthread_cond_broadcast(&changed);
+  while (answer < 0) pthread_cond_wait(&changed, &mutex);
+  pthread_mutex_unlock(&mutex);
+  return answer;
+}
+
 int cuInit(unsigned flags) {
-  return flags != 0;
+  pthread_t thread;
+  return flags != 0 || pthread_create(&thread, NULL, serve, NULL) != 0;
 }
 int cuDeviceGet(int* device, int number) {
   *device = number;

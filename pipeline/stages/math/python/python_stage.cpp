@@ -181,9 +181,12 @@ void Config::fields(FieldVisitor& v) {
            .unit = Unit::seconds,
            .low = 0,
            .high = 1});
-  v.field(
-      "memory", memory,
-      {.help = "address space of a process", .unit = Unit::bytes, .low = 0x1p26, .high = 0x1p50, .bare_low = 0x1p20});
+  v.field("memory", memory,
+          {.help = "address space of a process; with a `device`, its own data",
+           .unit = Unit::bytes,
+           .low = 0x1p26,
+           .high = 0x1p50,
+           .bare_low = 0x1p20});
   v.field("device", device,
           {.help = "where the arrays lie that the function gets: cpu, or a GPU, cuda or cuda:N, for CuPy or PyTorch"});
   v.field("interpreter", interpreter, {.help = "the Python that runs it, for instance of a virtual environment"});
