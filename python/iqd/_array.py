@@ -210,3 +210,14 @@ def _joined(parts):
     made = np.concatenate([_plain(p) for p in parts], axis=of.along).view(Array)
     items = None if parts[0].items is None else np.concatenate([p.items for p in parts])
     return made._know(of, parts[0]._first, items)
+
+
+def stream_array(samples, rate, frequency, first, step):
+    """Samples of a recording as an Array, [n] or [channel][n]: each `step`-th from position `first` on; None if that is
+    not known, since there are gaps."""
+    names = ("channel", "n")[2 - samples.ndim:]
+    along = len(names) - 1
+    of = Format("recording", [Dim(name, (), None, 0) for name in names], along, rate, frequency, rate, 0.0)
+    made = samples.view(Array)._know(of, first or 0, None)
+    made._picks = None if first is None else tuple(_Pick(d, 0, step if d == along else 1) for d in range(samples.ndim))
+    return made

@@ -8,6 +8,7 @@ import os
 
 import numpy as np
 
+from iqd._array import stream_array
 from iqd._errors import ConfigError
 from iqd._message import Message
 from iqd._recording_files import open_recording
@@ -23,7 +24,7 @@ class _Raw:
 
     def __getitem__(self, key):
         # pylint: disable=protected-access
-        return self._recording._selected(key, lambda numbers: numbers)
+        return self._recording._read(self._recording._chosen(key), lambda numbers: numbers)
 
 
 class Recording:
@@ -35,8 +36,8 @@ class Recording:
     rec.raw[…]     the same as the file has them: integers, with a last dimension of 2 if they are complex
     len(rec)       samples of each channel
 
-    Samples are complex64 or float32 of full scale 1, [n], or [channel][n] of several channels. Those of cf32_le and
-    rf32_le are views of the file, and read only.
+    Samples are complex64 or float32 of full scale 1, [n], or [channel][n] of several channels: an `iqd.Array`, whose rate
+    and frequency stages know. Those of cf32_le and rf32_le are views of the file, and read only.
 
     rate, datatype, channels, path, meta (the metadata as a dict)
     frequency      of the first capture that has one, or None
@@ -114,14 +115,28 @@ class Recording:
         at = self.captures[max(int(np.searchsorted(self._positions, position, "right")) - 1, 0)]
         return min(at.start + position - at.position, at.stop)
 
-    def _selected(self, key, convert):
+    def _chosen(self, key):
+        """The samples of a key: a range, or the number of one."""
         if isinstance(key, slice):
             step = None if key.step is None else operator.index(key.step)
-            chosen = range(self._samples)[self._index(key.start):self._index(key.stop):step]
-            return self._read(chosen, convert)
+            return range(self._samples)[self._index(key.start):self._index(key.stop):step]
         if isinstance(key, tuple):
             raise TypeError("a recording has one dimension, the samples: rec[start:stop][channel]")
-        return self._read(range(self._samples)[self._index(key)], convert)
+        return range(self._samples)[self._index(key)]
+
+    def _capture_of(self, sample):
+        return self.captures[max(int(np.searchsorted(self._starts, sample, "right")) - 1, 0)]
+
+    def _known(self, samples, chosen):
+        """With what stages need to know; not if they run backwards, or the file does not say their rate."""
+        if not isinstance(chosen, range) or not chosen or chosen.step < 0 or not self.rate:
+            return samples
+        begin, end = self._capture_of(chosen[0]), self._capture_of(chosen[-1])
+        has_gaps = begin.position - begin.start != end.position - end.start
+        if has_gaps and chosen.step > 1:
+            return samples
+        first = None if has_gaps else begin.position - begin.start + chosen[0]
+        return stream_array(samples, self.rate, begin.frequency or 0.0, first, chosen.step)
 
     def _read(self, chosen, convert):
         if isinstance(chosen, int):
@@ -149,7 +164,8 @@ class Recording:
         return self._datatype.numbers(joined)
 
     def __getitem__(self, key):
-        return self._selected(key, self._datatype.to_samples)
+        chosen = self._chosen(key)
+        return self._known(self._read(chosen, self._datatype.to_samples), chosen)
 
     def __len__(self):
         return self._samples

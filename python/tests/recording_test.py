@@ -75,6 +75,20 @@ class Samples(RecordingTest):
             with self.assertRaisesRegex(iqd.ConfigError, "is no time"):
                 self.rec[nowhere:]
 
+    def test_slices_know_their_rate(self):
+        part = self.rec[1.5:]
+        self.assertIsInstance(part, iqd.Array)
+        self.assertEqual((part.rate, part.frequency), (RATE, 0))
+        np.testing.assert_allclose(part.axes["n"], 1.5 + np.arange(500) / RATE)
+        self.assertEqual((part[10:][::2].rate, part[10:][::2].axes["n"][1]), (RATE / 2, 1.5 + 12 / RATE))
+        thin = self.rec[4::10]
+        self.assertEqual((thin.rate, thin.axes["n"].tolist()[:2]), (RATE / 10, [0.004, 0.014]))
+        for plain in (self.rec[::-1], self.rec[5:5], self.rec.raw[:], self.rec[3], np.abs(part)):
+            self.assertNotIsInstance(plain, iqd.Array)
+        without = metadata()
+        del without["global"]["core:sample_rate"]
+        self.assertNotIsInstance(iqd.Recording(self.store(self.x, without, "no"))[:], iqd.Array)
+
     def test_views_of_the_file_are_read_only(self):
         part = self.rec[10:20]
         self.assertFalse(part.flags.owndata or part.flags.writeable)
@@ -144,6 +158,13 @@ class Structure(RecordingTest):
         self.assertEqual([len(m.data) for m in rec.blocks(0.03, start=0.05, stop=110)], [30, 20, 10])
         for n in (0, -1, 0.0001):
             self.assertRaises(iqd.ConfigError, lambda n=n: next(rec.blocks(n)))
+
+    def test_slices_across_a_gap_have_no_times(self):
+        rec = iqd.Recording(self.store(np.arange(200, dtype=np.float32), metadata("rf32_le", self.CAPTURES)))
+        self.assertEqual((rec[90:100].rate, rec[90:100].frequency, rec[90:100].axes["n"][0]), (RATE, 1e8, 0.09))
+        self.assertEqual((rec[100:150].frequency, rec[150:].frequency, rec[150:].axes["n"][0]), (0, 2e8, 0.19))
+        self.assertEqual((rec[90:110].rate, rec[90:110].frequency, rec[90:110].axes), (RATE, 1e8, {}))
+        self.assertNotIsInstance(rec[90:110:2], iqd.Array)
 
     def test_a_gap_by_time_exceeds_the_resolution(self):
         for text, gap in (("00:00:00.101Z", 1), ("00:00:00.15Z", 50), ("00:00:00.1Z", 0), ("00:00:01Z", 0),
