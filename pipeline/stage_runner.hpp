@@ -26,12 +26,16 @@ struct StageOutput {
 class StageRunner {
  public:
   using Options = ArrayPlan::Options;
-  /// As for ArrayPlan. `inputs` have their data.
+  /// As for ArrayPlan. `inputs` have their data. `entry` must live longer.
   StageRunner(const StageEntry& entry, const std::string& keys, const std::vector<StageInput>& inputs,
               std::int64_t block, const std::string& backend, Problems& problems, const Options& options);
   StageRunner(const StageEntry& entry, const std::string& keys, const std::vector<StageInput>& inputs,
               std::int64_t block, const std::string& backend, Problems& problems)
       : StageRunner(entry, keys, inputs, block, backend, problems, Options()) {}
+  StageRunner(StageEntry&& entry, const std::string& keys, const std::vector<StageInput>& inputs, std::int64_t block,
+              const std::string& backend, Problems& problems, const Options& options) = delete;
+  StageRunner(StageEntry&& entry, const std::string& keys, const std::vector<StageInput>& inputs, std::int64_t block,
+              const std::string& backend, Problems& problems) = delete;
 
   /// The number of samples of the stream that is cut.
   std::int64_t length() const noexcept { return plan_->length(); }

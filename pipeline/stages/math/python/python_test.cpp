@@ -98,9 +98,15 @@ StageInput packets(std::int64_t count) {
   return in;
 }
 
+/// Plans refer to it.
+const StageEntry& kept_entry() {
+  static const StageEntry kept = entry();
+  return kept;
+}
+
 std::vector<StageOutput> run_on(const std::string& keys, StageInput in, std::int64_t block = 0) {
   Problems problems;
-  StageRunner runner(entry(), keys, {std::move(in)}, block, "cpu", problems, {.outputs = {"out"}});
+  StageRunner runner(kept_entry(), keys, {std::move(in)}, block, "cpu", problems, {.outputs = {"out"}});
   for (const Problem& p : problems) ADD_FAILURE() << p.text();
   return problems.empty() ? runner.run() : std::vector<StageOutput>();
 }
@@ -149,7 +155,7 @@ std::string complaint_of(const std::string& keys, PortShape in = stream_of(Eleme
   Problems problems;
   StageInput input;
   input.shape = std::move(in);
-  StageRunner runner(entry(), keys, {input}, 0, "cpu", problems);
+  StageRunner runner(kept_entry(), keys, {input}, 0, "cpu", problems);
   return problems.empty() ? "" : problems.front().text();
 }
 
@@ -176,7 +182,7 @@ TEST(Python, ItsProcessesCountAsMemoryAndDescriptors) {
   input.shape = stream_of(Element::cf32);
   input.length = 100'000;
   input.data.resize(800'000);
-  StageRunner runner(entry(), keys_with("return x", "workers: 3"), {input}, 50'000, "cpu", problems);
+  StageRunner runner(kept_entry(), keys_with("return x", "workers: 3"), {input}, 50'000, "cpu", problems);
   ASSERT_TRUE(problems.empty()) << problems.front().text();
   const Needs needs = runner.plan().steps.front().stage->needs();
   ASSERT_EQ(needs.size(), 1u);
