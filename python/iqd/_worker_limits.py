@@ -41,16 +41,16 @@ class _Comparison(ctypes.Structure):
 class _Filter:
     """System calls that return an error: libseccomp knows their numbers on this machine."""
 
-    def __init__(self):
+    def __init__(self, all_threads):
         try:
             self._library = ctypes.CDLL("libseccomp.so.2")
         except OSError:
             raise OSError("libseccomp.so.2 is not installed (`sudo apt install libseccomp2`)") from None
         self._library.seccomp_init.restype = ctypes.c_void_p
         self._context = ctypes.c_void_p(self._library.seccomp_init(ctypes.c_uint32(_ALLOW)))
-        done = self._library.seccomp_attr_set(self._context, _ALL_THREADS, ctypes.c_uint32(1))
-        if done != 0:
-            raise OSError(-done, "system calls cannot be filtered in all threads (seccomp)")
+        if all_threads and self._library.seccomp_attr_set(self._context, _ALL_THREADS, ctypes.c_uint32(1)) != 0:
+            raise OSError("a GPU's driver starts threads, and system calls cannot be filtered in all of them: this service "
+                          "needs SystemCallFilter=seccomp")
 
     def forbid(self, name, *comparisons, error=errno.EPERM):
         """If all comparisons (argument, operation, a, b) hold; a call that this machine does not have is left out."""
@@ -131,7 +131,7 @@ def keep_to(job, open_device=None):
     """From now on these limits hold, for children and threads too, and nothing removes them. Raises OSError if one cannot
     be set. Returns what `open_device` does, which is called when files are read-only, all but those of GPUs: a driver
     opens its files once, and starts threads."""
-    calls = _Filter()
+    calls = _Filter(all_threads=job["device"] is not None)
     _be_the_first_to_go()
     if job["memory"]:
         # The address space of a process with a GPU holds the GPU's, so only its own data are bounded.
