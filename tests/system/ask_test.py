@@ -183,6 +183,7 @@ class Ask(iqd.SystemTest):
                 watch.stdout.read()
                 self.assertEqual(watch.wait(iqd.PATIENCE), 0)
         with subprocess.Popen([iqd.IQD, "status", "--watch", str(door.port)], stdout=subprocess.PIPE, text=True) as watch:
+            self.assertTrue(watch.stdout.readline(), "it has ended")
             self.assertEqual(daemon.stop(), 0)
             while "nothing answers" not in (line := watch.stdout.readline()):
                 self.assertTrue(line, "it has ended")
