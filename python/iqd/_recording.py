@@ -16,6 +16,11 @@ from iqd._sigmf_layout import lay_out
 from iqd._tables import quantity
 
 
+def _last_at(places, place):
+    """Which of the rising places is the last one at or before this place; the first, if there is none."""
+    return max(int(np.searchsorted(places, place, "right")) - 1, 0)
+
+
 class _Raw:
     """The numbers of a recording as its file has them: `recording.raw[0:1000]`."""
 
@@ -112,7 +117,7 @@ class Recording:
             raise ConfigError(f"{key} is no time in a recording")
         position = round(float(key) * self._require_rate())
         position = max(position + self._end if key < 0 else position, 0)
-        at = self.captures[max(int(np.searchsorted(self._positions, position, "right")) - 1, 0)]
+        at = self.captures[_last_at(self._positions, position)]
         return min(at.start + position - at.position, at.stop)
 
     def _chosen(self, key):
@@ -124,14 +129,11 @@ class Recording:
             raise TypeError("a recording has one dimension, the samples: rec[start:stop][channel]")
         return range(self._samples)[self._index(key)]
 
-    def _capture_of(self, sample):
-        return self.captures[max(int(np.searchsorted(self._starts, sample, "right")) - 1, 0)]
-
     def _known(self, samples, chosen):
         """With what stages need to know; not if they run backwards, or the file does not say their rate."""
         if not isinstance(chosen, range) or not chosen or chosen.step < 0 or not self.rate:
             return samples
-        begin, end = self._capture_of(chosen[0]), self._capture_of(chosen[-1])
+        begin, end = (self.captures[_last_at(self._starts, sample)] for sample in (chosen[0], chosen[-1]))
         has_gaps = begin.position - begin.start != end.position - end.start
         if has_gaps and chosen.step > 1:
             return samples
@@ -150,7 +152,7 @@ class Recording:
     def _numbers(self, chosen):
         """[frame][channel] of these samples, whose step is positive."""
         frame, parts, stop = self._datatype.bytes * self.channels, [], chosen.stop
-        for c in self.captures[max(int(np.searchsorted(self._starts, chosen.start, "right")) - 1, 0):]:
+        for c in self.captures[_last_at(self._starts, chosen.start):]:
             if c.start >= stop:
                 break
             here = range(max(chosen.start, c.start), min(stop, c.stop))

@@ -169,6 +169,11 @@ def all_fail():
 
 @unittest.skipUnless(library("cupy") or library("torch"), "neither CuPy nor PyTorch with a GPU")
 class WithAGpu(OnADevice):
+    def assertSpectra(self, body, x, more):
+        y = self.execute(body, "device=cuda", "out.dims='[frame][bin 100]'", "out.element=f32", "decimation=100", x=x,
+                         more=more)
+        np.testing.assert_allclose(y, np.abs(np.fft.fft(x.reshape(-1, 100))).reshape(y.shape), rtol=1e-3, atol=1)
+
     def test_cupy(self):
         if not library("cupy"):
             self.skipTest("no CuPy")
@@ -178,9 +183,7 @@ class WithAGpu(OnADevice):
         np.testing.assert_array_equal(y, 2 * x)
         y = self.execute("return cupy.asarray(x)[:, ::-1][:, ::-1]", "device=cuda", x=x, more=more)
         np.testing.assert_array_equal(y, x)
-        y = self.execute("return cupy.abs(cupy.fft.fft(cupy.asarray(x).reshape(1, -1, 100)))", "device=cuda",
-                         "out.dims='[frame][bin 100]'", "out.element=f32", "decimation=100", x=x, more=more)
-        np.testing.assert_allclose(y, np.abs(np.fft.fft(x.reshape(-1, 100))).reshape(y.shape), rtol=1e-3, atol=1)
+        self.assertSpectra("return cupy.abs(cupy.fft.fft(cupy.asarray(x).reshape(1, -1, 100)))", x, more)
 
     def test_pytorch(self):
         if not library("torch"):
@@ -189,9 +192,7 @@ class WithAGpu(OnADevice):
         more = "import torch"
         y = self.execute("return torch.as_tensor(x, device='cuda').conj()", "device=cuda", x=x, more=more)
         np.testing.assert_array_equal(y, x.conj())
-        y = self.execute("return torch.fft.fft(torch.as_tensor(x, device='cuda').reshape(1, -1, 100)).abs()",
-                         "device=cuda", "out.dims='[frame][bin 100]'", "out.element=f32", "decimation=100", x=x, more=more)
-        np.testing.assert_allclose(y, np.abs(np.fft.fft(x.reshape(-1, 100))).reshape(y.shape), rtol=1e-3, atol=1)
+        self.assertSpectra("return torch.fft.fft(torch.as_tensor(x, device='cuda').reshape(1, -1, 100)).abs()", x, more)
 
     def test_a_kernel_that_fails_costs_its_block(self):
         if not library("cupy"):
