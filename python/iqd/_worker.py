@@ -110,7 +110,7 @@ def main():
         names = program.parameters(function, job)
         channel = part("channel").Channel(REQUESTS, ANSWERS, job["spin_ns"])
         if device:
-            device.mirror(channel.requests, channel.answers)
+            device.mirror(channel)
         calls = part("calls").Calls(job, function, control, device)
     except program.Refusal as refusal:
         control.say("refused", refusal.file, refusal.line, refusal.column, refusal.what)

@@ -45,7 +45,7 @@ class Channel:
         self.answers = _map(answers, mmap.PROT_READ | mmap.PROT_WRITE)
         self._request_word = memoryview(self.requests)[:4].cast("I")
         self._answer_word = memoryview(self.answers)[:4].cast("I")
-        self._request_at, self._answer_at = _address(self.requests), _address(self.answers)
+        self.request_at, self._answer_at = _address(self.requests), _address(self.answers)
         self._futex = ctypes.CDLL(None, use_errno=True).syscall
         self._futex.argtypes = [ctypes.c_long, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p]
         self._number = _FUTEX[os.uname().machine]
@@ -60,7 +60,7 @@ class Channel:
         if (self._spins or self._turn == 0) and self._spin(word, last):
             return self._taken()
         while word[0] == last:
-            if self._futex(self._number, self._request_at, _FUTEX_WAIT, last, self._timeout) != 0:
+            if self._futex(self._number, self.request_at, _FUTEX_WAIT, last, self._timeout) != 0:
                 if ctypes.get_errno() == 110:  # ETIMEDOUT
                     return False
         return self._taken()

@@ -61,15 +61,15 @@ class Device:
             self._driver.cuGetErrorString(code, ctypes.byref(text))
             raise DeviceError(f"GPU {self._number}: {name}: {(text.value or b'unknown error').decode()}")
 
-    def mirror(self, requests, answers):
+    def mirror(self, channel):
         """Takes as much memory of the device as requests have, and some of the host for results. Copies are faster if
         the host's pages stay where they are, which some systems cannot do."""
         self._call("cuCtxSetCurrent", self._context)
-        self._host = _address(requests)
-        self._call("cuMemAlloc_v2", ctypes.byref(self._memory), ctypes.c_size_t(len(requests)))
-        self._staging = np.empty(len(answers), np.uint8)
-        for memory, flags in ((requests, _READ_ONLY), (self._staging, 0)):
-            self._driver.cuMemHostRegister_v2(ctypes.c_void_p(_address(memory)), ctypes.c_size_t(len(memory)), flags)
+        size, self._host = len(channel.requests), channel.request_at
+        self._call("cuMemAlloc_v2", ctypes.byref(self._memory), ctypes.c_size_t(size))
+        self._staging = np.empty(len(channel.answers), np.uint8)
+        for at, bytes_, flags in ((self._host, size, _READ_ONLY), (self._staging.ctypes.data, self._staging.nbytes, 0)):
+            self._driver.cuMemHostRegister_v2(ctypes.c_void_p(at), ctypes.c_size_t(bytes_), flags)
 
     def take(self, array):
         """The same array on the device. It is a part of the requests."""
@@ -118,7 +118,3 @@ def _in_c_order(shape, size):
         strides.insert(0, size)
         size *= n
     return strides
-
-
-def _address(memory):
-    return np.frombuffer(memory, np.uint8).__array_interface__["data"][0]
