@@ -50,7 +50,12 @@ void Connections::take(const SocketMonitor::Event& event, std::int64_t now_ns) {
         break;
       }
       [[fallthrough]];
-    default: failing_ = reason_of(event, curve_), fault_ = fault_of(event);
+    default:
+      failing_ = reason_of(event, curve_);
+      // A peer that finds the fault first may hang up before this side can see it.
+      if (const HandshakeFault fault = fault_of(event);
+          fault != HandshakeFault::hung_up || fault_ == HandshakeFault::none)
+        fault_ = fault;
   }
 }
 

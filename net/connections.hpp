@@ -31,7 +31,7 @@ struct PeerFacts {
   bool reached = false;                         // something accepted a connection
   std::uint64_t handshakes = 0;                 // completed
   std::uint64_t departures = 0;                 // peers that hung up after the handshake, or were lost
-  HandshakeFault fault = HandshakeFault::none;  // of the last handshake that failed
+  HandshakeFault fault = HandshakeFault::none;  // of the last handshake that failed for a known reason, if any
 };
 
 /// The connections of a socket, by their file descriptors: counts peers, failed handshakes and disconnected peers, and

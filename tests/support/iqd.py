@@ -63,6 +63,18 @@ def command(*arguments, timeout=60, **options):
                           **options)
 
 
+def hints_of(words, *arguments):
+    """Runs `iqd sub ARGUMENTS…` until it has said `words`, or ends: all of its stderr."""
+    text = ""
+    with subprocess.Popen([IQD, "sub", *map(str, arguments), "--quiet", "--seconds", str(PATIENCE)],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        for line in process.stderr:
+            text += line
+            if words in text:
+                process.send_signal(signal.SIGINT)
+    return text
+
+
 def patch(port, stage, **keys):
     """Sets keys of a stage over HTTP; returns the answer's text, whether it was accepted or not."""
     request = urllib.request.Request(f"http://127.0.0.1:{port}/api/stages/{stage}", json.dumps(keys).encode(),

@@ -201,10 +201,11 @@ class Curve(iqd.SystemTest):
     def sub(self, *arguments):
         return iqd.command("sub", *arguments, "--quiet")
 
-    def subs(self, *all_arguments):
-        """Runs several at once."""
+    def assertHints(self, *all_arguments):
+        """Of several readers at once: the words that each must say, and its arguments."""
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            return list(pool.map(lambda arguments: self.sub(*arguments), all_arguments))
+            for (words, *_), said in zip(all_arguments, pool.map(lambda a: iqd.hints_of(*a), all_arguments)):
+                self.assertIn(words, said)
 
     def test_sub_has_keys_and_says_what_may_be_wrong(self):
         where = iqd.endpoint()
@@ -213,14 +214,12 @@ class Curve(iqd.SystemTest):
             daemon.wait_for(lambda s: s["received"] > 0)
             good = self.sub(where, "iq", "--count", 3, "--seconds", iqd.PATIENCE, *keys)
             self.assertEqual((good.returncode, good.stderr), (0, ""))
-            plain, wrong, nobody = self.subs(
-                (where, "iq", "--seconds", 4),
-                (where, "iq", "--seconds", 4, "--key", self.folder / "eve.secret", *keys[2:]),
-                (iqd.endpoint(), "iq", "--seconds", 4, *keys))
-            self.assertEqual([done.returncode for done in (plain, wrong, nobody)], [1, 1, 1])
-            self.assertIn("the publisher has `curve:`: give --server and --key", plain.stderr)
-            self.assertIn("the handshake fails: --server must be", wrong.stderr)
-            self.assertIn("nothing listens there", nobody.stderr)
+            eve = [where, "iq", "--key", self.folder / "eve.secret", *keys[2:]]
+            self.assertHints(
+                ("the publisher has `curve:`: give --server and --key", where, "iq"),
+                ("the handshake fails: --server must be", *eve),
+                ("nothing listens there", iqd.endpoint(), "iq", *keys))
+            self.assertEqual(self.sub(*eve, "--seconds", 1).returncode, 1)
             self.assertEqual(daemon.stop(), 0, daemon.text)
         self.assertEqual(self.sub(where, "iq", *keys[:2]).returncode, 2)
 

@@ -228,7 +228,7 @@ class Terminal(iqd.SystemTest):
     def test_sub_lists_the_topics_if_its_own_does_not_come(self):
         where = iqd.endpoint()
         with self.daemon(TONE.replace("ENDPOINT", where)):
-            done = iqd.command("sub", where, "spektrum", "--seconds", 4, "--quiet")
+            done = iqd.command("sub", where, "spektrum", "--seconds", 6, "--quiet")
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, r"no message of topic 'spektrum' in \d s \(did you mean 'spectrum'\?\)")
             self.assertRegex(done.stderr, r"(?m)^  iq +\d+\.\d messages/s +[\d.]+ MB/s  ci16_le \[65536\]")
@@ -240,19 +240,20 @@ class Terminal(iqd.SystemTest):
             self.assertEqual((good.returncode, good.stderr), (0, ""))
 
     def test_sub_says_why_it_is_not_connected(self):
-        def hint(where, *arguments):
-            return iqd.command("sub", where, "t", "--seconds", 2, *arguments).stderr
+        def assert_hint(words, where):
+            said = iqd.hints_of(words, where, "t")
+            self.assertIn(words, said)
+            return said
 
-        self.assertIn("nothing listens", hint(iqd.endpoint()))
+        assert_hint("nothing listens", iqd.endpoint())
         where = iqd.endpoint()
         text = TONE.replace("ENDPOINT", where).replace("topic: iq,", "topic: iq, kind: push,")
         text = re.sub(r"(?m)^.*topic: spectrum.*\n", "", text) + "monitor: {listen: \"127.0.0.1:0\"}\n"
         with self.daemon(text) as daemon:
             daemon.wait_for(lambda s: s["received"] > 0)
-            self.assertIn("give --push", hint(where))
+            assert_hint("give --push", where)
             port = re.search(r"http://127.0.0.1:(\d+)", daemon.text)[1]
-            wrong = hint(f"tcp://127.0.0.1:{port}")
-            self.assertIn("does not answer with ZeroMQ's protocol", wrong)
+            wrong = assert_hint("does not answer with ZeroMQ's protocol", f"tcp://127.0.0.1:{port}")
             self.assertNotIn("--key", wrong)
 
     def test_sub_says_that_a_finite_stream_has_ended(self):
