@@ -26,7 +26,8 @@ class OftenGone {
   int outages_;  // still to come
   std::int64_t given_ = 0;
   std::int64_t time_ns_ = ScriptedSource::kStartNs;
-  // The lanes keep up with it: it waits until all blocks are computed before it gives more than `burst_` at once.
+  // The lanes keep up with it: it waits until all blocks are computed before it gives more than `burst_` at once, or has
+  // a second gap.
   const Engine* engine_ = nullptr;
   const Counters* counters_ = nullptr;
   std::int64_t burst_ = 0;
@@ -60,6 +61,7 @@ class GoneSource final : public Source {
   }
   Received lose(Event event) {
     radio_.time_ns_ += 1000 * radio_.below(1000);
+    has_gap_ = true;
     return {.event = event};
   }
   Received give(std::span<std::byte* const> into, std::int64_t most) {
@@ -69,11 +71,16 @@ class GoneSource final : public Source {
       burst_ = 0;
     }
     burst_ += samples;
+    const std::int64_t expected_ns = radio_.time_ns_;
     Received r{.event = Event::samples, .samples = samples};
     r.lost = radio_.below(6) ? 0 : radio_.below(900);
     r.has_time = radio_.below(3) > 0;
     radio_.time_ns_ += 1000 * (r.lost + (radio_.below(6) ? 0 : radio_.below(900)));
     r.time_ns = radio_.time_ns_;
+    // A gap takes up to a block in the ring, which has room for one.
+    has_gap_ = has_gap_ || radio_.time_ns_ > expected_ns;
+    if (has_gap_ && (r.has_time || r.lost > 0)) burst_ = radio_.burst_;
+    has_gap_ = has_gap_ && !r.has_time;
     radio_.time_ns_ += 1000 * samples;
     for (std::byte* channel : into)
       for (std::int64_t i = 0; i < samples; ++i) {
@@ -99,6 +106,7 @@ class GoneSource final : public Source {
   OftenGone& radio_;
   std::int64_t steps_;
   std::int64_t burst_ = radio_.burst_;  // since all blocks were computed; waits for that first
+  bool has_gap_ = true;                 // may not be known yet, for lack of a time
   bool silent_ = false;
 };
 
