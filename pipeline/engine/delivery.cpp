@@ -105,8 +105,8 @@ void Delivery::publish(const BlockWork& work, int slot) {
   counters_.blocks.add();
 }
 
-void Delivery::count_failed(const BlockWork& work) noexcept {
-  counters_.drops(Drop::device).add(static_cast<std::uint64_t>(work.block().length));
+void Delivery::count_dropped(const BlockWork& work, Drop why) noexcept {
+  counters_.drops(why).add(static_cast<std::uint64_t>(work.block().length));
 }
 
 void Delivery::finish(bool has_successor) {

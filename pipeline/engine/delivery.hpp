@@ -55,8 +55,8 @@ class Delivery {
   /// Sends the results of a finished block; a message that is kept holds the slot. What a stage could not compute is a
   /// gap before the next message.
   void publish(const BlockWork& work, int slot);
-  /// Counts a block that a device did not finish. All later blocks count as lost, too: nothing more is published.
-  void count_failed(const BlockWork& work) noexcept;
+  /// Counts a block that is not published, like all that follow it.
+  void count_dropped(const BlockWork& work, Drop why) noexcept;
   /// Ends the outlets that a successor does not continue with, and counts messages that they took and then lost.
   void finish(bool has_successor);
 

@@ -135,7 +135,10 @@ void Engine::start(const SampleBlock& block, int lane, int slot) noexcept {
   ready_.try_pop(taken);
   if (queue.announces()) {
     publisher_.push({&work, &queue, slot});
-    queue.submit(work);
+    if (publisher_.is_interrupted())
+      work.finished(true);
+    else
+      queue.submit(work);
   } else {
     // The publisher waits for the device as soon as it sees the block.
     queue.submit(work);
@@ -185,6 +188,7 @@ bool Engine::relieved() const noexcept {
 }
 
 void Engine::interrupt() noexcept {
+  publisher_.interrupt();
   for (const auto& route : routes()) route->outlet->interrupt();
 }
 

@@ -70,7 +70,7 @@ class Engine {
   /// Ends, and closes its outlets. Engines that share sockets all do so before the first of them is destroyed: a
   /// closing socket gives back to each engine what subscribers still held.
   void shut_down();
-  /// Outlets that wait for a subscriber stop waiting.
+  /// Outlets that wait for a subscriber stop waiting; what they have not got is dropped, and not computed on the host.
   void interrupt() noexcept;
 
   const Plan& plan() const noexcept { return plan_; }

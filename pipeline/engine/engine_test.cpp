@@ -260,6 +260,25 @@ TEST(Engine, InterruptReachesTheOutlets) {
   rig.expect_conserved();
 }
 
+/// What could not be computed in time when iqd stops: it is dropped at once, and counted.
+TEST(Engine, InterruptDropsWhatIsNotPublished) {
+  GateStage::door().set(false);
+  Rig::Options o;
+  o.stages = {{"gate"}};
+  o.publish = {"gate"};
+  o.ring = 64 * 100;
+  Rig rig(o, {{{{.samples = 64 * 100}}}});
+  rig.start();
+  ASSERT_TRUE(Rig::eventually([&] { return rig.intake->ended(); }));
+  ASSERT_TRUE(Rig::eventually([&] { return GateStage::door().inside == o.lanes; }));
+  rig.engine->interrupt();
+  GateStage::door().set(true);
+  rig.engine->join();
+  EXPECT_EQ(rig.drops(Drop::stopped), 64u * 100);
+  EXPECT_TRUE(rig.records[0].sent.empty());
+  rig.expect_conserved();
+}
+
 /// Lanes that are too slow: late blocks are counted.
 TEST(Engine, DeadlinesThatAreMissed) {
   GateStage::door().set(false);

@@ -47,12 +47,13 @@ bool Publisher::next() {
 void Publisher::publish(const InFlight& block) {
   block.queue->wait(*block.work);
   wait_began_ns_.store(0, std::memory_order_relaxed);
-  failed_ = failed_ || !block.work->good();
-  if (!failed_) watching_.see_source(*block.work);
+  if (!dropped_ && !block.work->good()) dropped_ = Drop::device;
+  if (!dropped_ && interrupted_) dropped_ = Drop::stopped;
+  if (!dropped_) watching_.see_source(*block.work);
   // Space in the ring is released before anything is sent: a slow subscriber costs slots, not samples.
   ledger_.computed();
-  if (failed_) {
-    delivery_.count_failed(*block.work);
+  if (dropped_) {
+    delivery_.count_dropped(*block.work, *dropped_);
   } else {
     delivery_.publish(*block.work, block.slot);
     watching_.see_results(*block.work);

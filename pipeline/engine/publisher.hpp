@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "base/bell.hpp"
@@ -48,7 +49,10 @@ class Publisher {
   /// The same; this engine will not replace the previous one after all.
   void discard() noexcept;
   void join();
+  /// Drops all blocks that are not published yet.
+  void interrupt() noexcept { interrupted_ = true; }
 
+  bool is_interrupted() const noexcept { return interrupted_; }
   bool is_discarded() const noexcept { return discarded_; }
   /// Everything has been published.
   bool is_over() const noexcept { return over_.load(std::memory_order_acquire); }
@@ -71,12 +75,13 @@ class Publisher {
   BlockLedger& ledger_;
   Wait wait_;
   bool on_device_;
-  bool failed_ = false;
+  std::optional<Drop> dropped_;  // why nothing more is published
   SpscQueue<InFlight> in_flight_{SlotMask::kMost};
   Bell results_;
   std::atomic<std::int64_t> wait_began_ns_{0};
   std::atomic<bool> closed_{false};
   std::atomic<bool> discarded_{false};
+  std::atomic<bool> interrupted_{false};
   std::atomic<bool> has_successor_{false};
   std::atomic<bool> over_{false};
   std::atomic<bool> ended_{false};

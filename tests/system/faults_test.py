@@ -239,12 +239,13 @@ class Faults(iqd.SystemTest):
             self.assertConserved(daemon.final[0])
 
     def test_too_much_for_the_machine(self):
-        """Samples come as fast as they can be read: blocks are dropped whole, counted, and reported."""
+        """Samples come as fast as they can be read: blocks are dropped whole, counted, and reported, also at the end."""
         stages = [f"rotate: {{name: r{i}, frequency: 1 MHz}}" for i in range(64)]  # slower than the reader
         messages, status = self.run_until(lambda p: sum(p["dropped"].values()) > 1e6, self.document(
             "pace=false", block=2048, stages=", ".join([*stages, "fft: {size: 2048}", "complex_to_mag: {}"]),
             more="lanes: 1\n", port="complex_to_mag.out", rate=50e6))
         self.assertConserved(status)
+        self.assertNotIn("does not stop", self.text)
         self.assertEqual([m.seq for m in messages], list(range(len(messages))))
         self.assertEqual(2048 * sum(m.x.shape[0] for m in messages if m.x.shape[0]), status["published"] // 2048 * 2048)
         for before, after in zip(messages, messages[1:]):
