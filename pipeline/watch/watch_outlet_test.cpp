@@ -369,14 +369,17 @@ TEST(WatchOutlet, HasAsManyTracesAsFitIntoItsBuffers) {
 TEST(WatchOutlet, TwoThreadsPassOnWholeCopies) {
   const PortFormat format = two_channels(64);
   const auto outlet = ready(std::make_unique<SampleWatch>(format, std::vector<std::size_t>{0}, kOften));
+  constexpr int kHigh = 1 << 16;
   std::atomic<bool> is_over{false};
   std::thread publisher([&] {
     for (int i = 1; !is_over; ++i) {
-      Sent<cf32> sent(format, std::vector<cf32>(128, static_cast<float>(i)), 64);
+      // A float alone counts to 2^24.
+      Sent<cf32> sent(format,
+                      std::vector<cf32>(128, cf32(static_cast<float>(i / kHigh), static_cast<float>(i % kHigh))), 64);
       outlet->send(sent.message, {}, false);
     }
   });
-  float last = 0;
+  double last = 0;
   for (int copies = 0; copies < 2000;) {
     outlet->want(copies % 500 == 499 ? 0 : 0b11);
     const WatchCopy* const copy = outlet->take();
@@ -387,8 +390,9 @@ TEST(WatchOutlet, TwoThreadsPassOnWholeCopies) {
     const std::vector<cf32> both = trace_of<cf32>(*outlet, *copy, 1);
     EXPECT_TRUE(std::all_of(both.begin(), both.end(), [&](cf32 x) { return x == both.front(); }));
     EXPECT_EQ(trace_of<cf32>(*outlet, *copy, 0).front(), both.front());
-    EXPECT_GT(both.front().real(), last);
-    last = both.front().real();
+    const double number = kHigh * static_cast<double>(both.front().real()) + static_cast<double>(both.front().imag());
+    EXPECT_GT(number, last);
+    last = number;
     outlet->give_back();
     ++copies;
   }
