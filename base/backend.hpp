@@ -122,13 +122,48 @@ inline std::span<const std::string_view> enum_names(Wait) {
   return names;
 }
 
+/// The size of a part of a device: multiprocessors, or a percentage of all.
+struct PartSize {
+  int processors = 0;  // 0: `percent` counts
+  double percent = 0;
+  friend bool operator==(const PartSize&, const PartSize&) = default;
+};
+
+/// How pipelines divide a device, and which of them asks.
+struct DeviceShare {
+  struct Part {
+    std::string pipeline;
+    PartSize size;
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+  std::string pipeline;     // without a part of its own, it gets what the parts leave
+  std::vector<Part> parts;  // all pipelines ask with the same list
+  friend bool operator==(const DeviceShare&, const DeviceShare&) = default;
+};
+
+/// Some multiprocessors of a device, for the queues of one pipeline. They stay assigned while this exists.
+class DevicePart {
+ public:
+  DevicePart(int processors, int all) : processors_(processors), all_(all) {}
+  virtual ~DevicePart() = default;
+  int processors() const noexcept { return processors_; }
+  /// Of the device.
+  int all() const noexcept { return all_; }
+
+ private:
+  int processors_;
+  int all_;
+};
+
 struct QueueOptions {
   std::string name;       // of the thread, if the queue is one
   int priority = 0;       // real-time priority, 0 for none
   std::vector<int> cpus;  // CPUs it may run on; empty: any
   Wait wait = Wait::block;
-  int time_every = 0;           // the steps of one in so many works are timed; 0: never
-  std::size_t timed_steps = 0;  // the most steps that a work has
+  int time_every = 0;                        // the steps of one in so many works are timed; 0: never
+  std::size_t timed_steps = 0;               // the most steps that a work has
+  int urgency = 0;                           // a device prefers the work of a queue with a larger one
+  std::shared_ptr<const DevicePart> part{};  // of the device; null: all of it
 };
 
 /// Orders the work of two streams without a waiting thread.
@@ -180,6 +215,9 @@ class Backend {
   /// Returns when what another library has put on this stream is done; without a stream, on any of the device.
   virtual void wait_for(StreamView /*stream*/) {}
 
+  /// The part of the device that this pipeline gets; it keeps the one that it has if the size is the same. Throws
+  /// SetupError if the device cannot be divided, or not so.
+  virtual std::shared_ptr<const DevicePart> take_part(const DeviceShare& /*share*/) { return nullptr; }
   virtual std::unique_ptr<Queue> make_queue(const QueueOptions& options) = 0;
   /// Null if work is executed in the order in which threads enqueue it.
   virtual std::unique_ptr<Fence> make_fence() { return nullptr; }
@@ -196,7 +234,7 @@ class Backend {
 
 /// The object that a backend's shared library exports as `iqd_backend_module`.
 struct BackendModule {
-  static constexpr std::uint32_t kVersion = 3;
+  static constexpr std::uint32_t kVersion = 4;
   std::uint32_t version;
   /// Number of devices; if 0, `why` says what is missing.
   int (*devices)(std::string& why);

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "gpu/convolution.hpp"
 #include "gpu/device_facts.hpp"
+#include "gpu/part.hpp"
 #include "gpu/queue.hpp"
 #include "gpu/small_kernels.hpp"
 
@@ -82,6 +83,9 @@ class CudaBackend final : public Backend {
       check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     else
       check(cudaStreamSynchronize(stream_of(stream)), "cudaStreamSynchronize");
+  }
+  std::shared_ptr<const DevicePart> take_part(const DeviceShare& share) override {
+    return gpu::take_part(device_, share);
   }
   std::unique_ptr<Queue> make_queue(const QueueOptions& options) override {
     return std::make_unique<CudaQueue>(device_, options);

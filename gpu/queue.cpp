@@ -6,6 +6,7 @@
 
 #include "base/bell.hpp"
 #include "base/clock.hpp"
+#include "gpu/part.hpp"
 #include "gpu/small_kernels.hpp"
 
 namespace iqd::gpu {
@@ -41,7 +42,8 @@ CudaQueue::CudaQueue(Device& device, QueueOptions options) : device_(device), op
   device_.use();
   check(cudaHostAlloc(reinterpret_cast<void**>(&flag_), 128, cudaHostAllocPortable | cudaHostAllocMapped),
         "cudaHostAlloc");
-  stream_ = make_stream(0);
+  // The most urgent number is the lowest; the driver limits it to what the device has (0 … -5 on an H200).
+  stream_ = options_.part ? make_stream(*options_.part, -options_.urgency) : make_stream(-options_.urgency);
   done_ = make_event(cudaEventDisableTiming | cudaEventBlockingSync);
   if (options_.time_every > 0) clock_ = std::make_unique<EventClock>(device_, options_.timed_steps);
 }
