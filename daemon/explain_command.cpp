@@ -22,6 +22,7 @@ struct Found {
   PlanTarget target;
   std::string names;
   std::string reason;
+  std::string share{};
 };
 
 Found look_for_backends(const PipelineSpec& spec) {
@@ -30,7 +31,7 @@ Found look_for_backends(const PipelineSpec& spec) {
     const std::vector<std::shared_ptr<Backend>>& devices = chosen.backends.devices;
     const Backend& first = devices.empty() ? *chosen.backends.host : *devices.front();
     return {chosen.backends, target_of(spec, chosen.backends), fmt::format("{}, {}", chosen.names, first.device()),
-            chosen.reason};
+            chosen.reason, chosen.no_share.empty() ? chosen.share : "not available here: " + chosen.no_share};
   } catch (const SetupError& e) {
     return {std::nullopt, target_of(spec), fmt::format("{}", fmt::join(spec.backend, ", ")),
             fmt::format("not available here: {}", e.what())};
@@ -140,6 +141,7 @@ void explain_pipeline(const PipelineSpec& spec, const Plan& plan, const StreamIn
              is_whole(stream) ? fmt::format("{:.6g} MS/s", stream.rate_hz / 1e6) : "the rate of the first message",
              stream.can_wait ? "waits for the pipeline" : "cannot wait: samples are dropped if there is no room");
   fmt::print("  backend   {} ({})\n", found.names, found.reason);
+  if (!found.share.empty()) fmt::print("  share     {}\n", found.share);
   if (stream.rate_hz > 0)
     fmt::print("  blocks    {} samples, {:.3f} ms each, which is the deadline; {:.3f} ms per lane\n", spec.block,
                static_cast<double>(spec.block) / stream.rate_hz * 1e3,

@@ -79,7 +79,8 @@ PartLayout lay_out(const DeviceSplit& split, std::span<const DeviceShare::Part> 
     if (std::ssize(kept[i]) == counts[i] && free.are_free(kept[i])) layout.parts[i] = free.take(kept[i]);
   for (std::size_t i = 0; i < wanted.size(); ++i)
     if (layout.parts[i].empty()) layout.parts[i] = free.take(free.first(counts[i]));
-  if (free.has_usable()) layout.rest = free.all();
+  const bool all_fit = std::ranges::none_of(layout.parts, &Groups::empty);
+  if (all_fit && free.has_usable()) layout.rest = free.all();
   return layout;
 }
 

@@ -30,7 +30,7 @@ struct DeviceSplit {
 
 struct PartLayout {
   std::vector<Groups> parts;  // in the order of the wanted ones; empty: it does not fit
-  Groups rest;                // empty: too little is left for a part
+  Groups rest;                // empty: too little is left for a part, or not all fit
 };
 /// Gives groups to parts in order. Parts are disjoint. `kept`: the groups that each has now, or none; it keeps them if
 /// their number is right, so that a part stays where it is while others change.

@@ -91,6 +91,7 @@ TEST(PartLayout, WhatDoesNotFitGetsNothing) {
   const PartLayout layout = layout_of(kH200, of_processors({64, 80, 8}));
   EXPECT_FALSE(layout.parts[0].empty());
   EXPECT_TRUE(layout.parts[1].empty());
+  EXPECT_TRUE(layout.rest.empty());
   EXPECT_FALSE(all_fit(kH200, of_processors({133})));
   EXPECT_TRUE(all_fit(kH200, of_processors({132})));
 }

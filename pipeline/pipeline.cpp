@@ -11,9 +11,20 @@
 #include "base/log.hpp"
 #include "pipeline/calibration.hpp"
 #include "pipeline/outlets/sink_outlet.hpp"
+#include "pipeline/spec/spec_backends.hpp"
+#include "pipeline/spec/spec_shares.hpp"
 #include "pipeline/spec_plan.hpp"
 
 namespace iqd {
+namespace {
+
+/// Reports a share that its devices do not have.
+bool has_share(const ChosenBackends& backends, const PipelineSpec& spec) {
+  if (!backends.no_share.empty()) spec.section.problem("gpu.share", backends.no_share);
+  return backends.no_share.empty();
+}
+
+}  // namespace
 
 Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& problems,
                    std::shared_ptr<OpeningWatch> watch)
@@ -23,6 +34,7 @@ Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& prob
       name_(spec_.name),
       counters_(std::make_unique<Counters>()) {
   backends_ = choose_backends(spec_);
+  if (!has_share(backends_, spec_)) return;
   counters_->state = SourceState::opening;
   OpenedSource source(open_source(), *watch_, name_, spec_.realtime.hang_s);
   stream_ = source->info();
@@ -228,6 +240,8 @@ Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems&
   Change change{std::move(next), std::move(what)};
   const bool same_backends = wanted_backends(change.spec) == wanted_backends(spec_);
   change.backends = same_backends ? backends_ : choose_backends(change.spec);
+  if (same_backends && !same_part(change.spec, spec_)) take_parts(change.backends, change.spec);
+  if (!has_share(change.backends, change.spec)) return change;
   change.stream = stream_;
   std::optional<Draft> drafted = draft(change.spec, change.stream, change.backends.backends, problems);
   if (!drafted) return change;

@@ -69,6 +69,7 @@ PipelineStatus Pipeline::status() const {
     const std::lock_guard lock(exchange_);
     s.radio = spec_.driver->name;
     s.backend = backends_.names;
+    s.gpu_share = backends_.processors();
     s.rate_hz = stream_.rate_hz;
     s.time = stream_.time;
     s.device_bytes = sizing_.device_bytes;
@@ -100,9 +101,10 @@ void Pipeline::visit_parts(const std::function<void(const PipelinePart&, const D
 }
 
 std::string Pipeline::summary() const {
-  return fmt::format("{}: {} at {:.6g} MS/s, {} channel(s), blocks of {}, {} lane(s) on {} ({}), {} result slots",
+  return fmt::format("{}: {} at {:.6g} MS/s, {} channel(s), blocks of {}, {} lane(s) on {} ({}), {} result slots{}{}",
                      name_, spec_.driver->name, stream_.rate_hz / 1e6, stream_.channels, spec_.block, engines_->lanes(),
-                     backends_.names, backends_.reason, engines_->slots());
+                     backends_.names, backends_.reason, engines_->slots(), backends_.share.empty() ? "" : ", ",
+                     backends_.share);
 }
 
 }  // namespace iqd

@@ -152,6 +152,7 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
   const auto affordable = static_cast<int>(std::min<std::size_t>(kSlotsMost / slot, SlotMask::kMost));
   s.engine.slots = std::clamp(affordable, s.engine.lanes + 4, std::max(32, s.engine.lanes + 4));
   s.engine.priority = static_cast<int>(spec.realtime.priority);
+  s.engine.urgency = spec.urgency;
   s.engine.wait = spec.wait;
   s.engine.watched = spec.watched;
   s.engine.time_every = kTimeEvery;

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/backend_name.hpp"
+#include "base/error.hpp"
 #include "config/reader.hpp"
 #include "pipeline/backend/cpu_backend.hpp"
 #include "pipeline/backend/find_backend.hpp"
@@ -20,18 +21,10 @@
 #include "pipeline/sizing.hpp"
 #include "pipeline/source_rate.hpp"
 #include "pipeline/spec/spec_apply.hpp"
+#include "pipeline/spec/spec_backends.hpp"
 #include "pipeline/stage/stage.hpp"
 
 namespace iqd {
-
-std::vector<std::string> wanted_backends(const PipelineSpec& spec) {
-  std::vector<std::string> names = spec.backend;
-  // If the pipeline names no device, its stages' device is used; `cuda` means any.
-  for (const StageSpec& s : spec.stages)
-    if (names.size() == 1 && (!is_device(names.front()) || names.front() == "cuda") && is_device(s.backend))
-      names = {s.backend};
-  return names;
-}
 
 ChosenBackends choose_backends(const PipelineSpec& spec) {
   ChosenBackends chosen;
@@ -42,7 +35,33 @@ ChosenBackends choose_backends(const PipelineSpec& spec) {
     chosen.reason = choice.reason;
     if (choice.backend->kind() != BackendKind::cpu) chosen.backends.devices.push_back(std::move(choice.backend));
   }
+  take_parts(chosen, spec);
   return chosen;
+}
+
+int ChosenBackends::processors() const noexcept {
+  return backends.parts.empty() || !backends.parts.front() ? 0 : backends.parts.front()->processors();
+}
+
+void take_parts(ChosenBackends& chosen, const PipelineSpec& spec) {
+  chosen.backends.parts.clear();
+  chosen.share.clear();
+  chosen.no_share.clear();
+  if (!spec.gpu_share.empty() && chosen.backends.devices.empty())
+    chosen.no_share = fmt::format("there is no GPU to share: {}", chosen.reason);
+  try {
+    for (const std::shared_ptr<Backend>& device : chosen.backends.devices) {
+      const auto share = spec.shares.find(device->name());
+      auto part = share == spec.shares.end() ? nullptr : device->take_part(share->second);
+      if (part)
+        chosen.share += fmt::format("{}{}: {} of {} multiprocessors ({})", chosen.share.empty() ? "" : ", ",
+                                    device->name(), part->processors(), part->all(),
+                                    spec.gpu_share.empty() ? "what is left" : "asked for " + spec.gpu_share);
+      chosen.backends.parts.push_back(std::move(part));
+    }
+  } catch (const SetupError& e) {
+    chosen.no_share = e.what();
+  }
 }
 
 namespace {

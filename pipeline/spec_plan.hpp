@@ -15,12 +15,17 @@ namespace iqd {
 /// SetupError.
 struct ChosenBackends {
   EngineBackends backends;
-  std::string names;   // `cuda:0, cuda:1`
-  std::string reason;  // why these
+  std::string names;       // `cuda:0, cuda:1`
+  std::string reason;      // why these
+  std::string share{};     // `cuda:0: 16 of 132 multiprocessors (asked for 12 %)`; empty: the devices are not divided
+  std::string no_share{};  // why they cannot be divided like this
+
+  /// Multiprocessors of its part of the first device; 0: all.
+  int processors() const noexcept;
 };
 ChosenBackends choose_backends(const PipelineSpec& spec);
-/// The backends that the file names, stages included.
-std::vector<std::string> wanted_backends(const PipelineSpec& spec);
+/// Takes the pipeline's parts of these devices in place of those that it has.
+void take_parts(ChosenBackends& chosen, const PipelineSpec& spec);
 /// The target of the plan on these backends, or, without opening any, as far as the file says.
 PlanTarget target_of(const PipelineSpec& spec, const EngineBackends& backends);
 PlanTarget target_of(const PipelineSpec& spec);

@@ -19,7 +19,7 @@
 #include "daemon/probe/driver_sight.hpp"
 #include "daemon/probe/radio_args.hpp"
 #include "pipeline/real_time.hpp"
-#include "pipeline/spec_plan.hpp"
+#include "pipeline/spec/spec_backends.hpp"
 
 namespace iqd {
 namespace {

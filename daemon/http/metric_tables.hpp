@@ -4,6 +4,8 @@
 
 #include <prometheus/metric_type.h>
 
+#include <limits>
+
 #include "daemon/http/metrics_process.hpp"
 #include "daemon/http/service.hpp"
 
@@ -46,6 +48,9 @@ inline constexpr Row<Status> kPipeline[] = {
     {"iqd_slots_free", kGauge,
      "Result slots that are free; if it gets near 0, a subscriber or a sink is slow: check the ports.",
      of<&Status::slots_free>},
+    {"iqd_gpu_share_processors", kGauge,
+     "Multiprocessors of the pipeline's part of each GPU, if the file divides it (`gpu: {share: …}`).",
+     [](const Status& s) { return s.gpu_share > 0 ? s.gpu_share : std::numeric_limits<double>::quiet_NaN(); }},
     {"iqd_device_memory_bytes", kGauge, "GPU memory that the plan uses.", of<&Status::device_bytes>},
     {"iqd_reloads_total", kCounter, "Changes of the running plan by reload or live key.", of<&Status::reloads>},
 };

@@ -114,6 +114,7 @@ TEST(Metrics, SayWhatTheStatusSays) {
        {"iqd_samples_received_total{pipeline=\"test\"} 1000000000000123\n",
         "iqd_samples_dropped_total{pipeline=\"test\",reason=\"slots\"} 2\n",
         "iqd_lanes_busy{pipeline=\"test\"} 3\n",
+        "iqd_gpu_share_processors{pipeline=\"test\"} 16\n",
         "iqd_source_state{pipeline=\"test\",radio=\"radio\",state=\"stalled\"} 1\n",
         "iqd_source_state{pipeline=\"test\",radio=\"radio\",state=\"streaming\"} 0\n",
         "iqd_ready 0\n",

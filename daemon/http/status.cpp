@@ -116,6 +116,7 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
                          {"slots", {{"all", s.slots}, {"free", s.slots_free}}},
                          {"slow_stage", s.slow_stage},
                          {"block_s", s.block_s},
+                         {"gpu_share", s.gpu_share},
                          {"device_bytes", s.device_bytes},
                          {"resident_bytes", s.resident_bytes},
                          {"reloads", s.reloads},

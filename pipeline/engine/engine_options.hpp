@@ -15,6 +15,7 @@ struct EngineOptions {
   int slots = 8;
   std::int64_t ring_samples = 0;  // at least; rounded up to what the ring needs
   int priority = 0;
+  int urgency = 0;  // on a device
   std::vector<int> cpus{};
   Wait wait = Wait::block;  // of the publisher, and of threads that wait for a device
   int time_every = 0;       // the steps of one in so many blocks are timed; 0: never
@@ -25,6 +26,7 @@ struct EngineOptions {
 struct EngineBackends {
   std::shared_ptr<Backend> host;
   std::vector<std::shared_ptr<Backend>> devices{};
+  std::vector<std::shared_ptr<const DevicePart>> parts{};  // of each device; empty or null: all of it
 
   /// The backend whose shared memory all of them can use.
   Backend& shared() const noexcept { return devices.empty() ? *host : *devices.front(); }

@@ -16,6 +16,7 @@ Lanes::Lane Lanes::make(int index, const Plan& plan, const EngineBackends& backe
   QueueOptions queue{fmt::format("iqd-lane-{}", index), options.priority, options.cpus, options.wait};
   queue.time_every = options.time_every;
   queue.timed_steps = plan.timed_steps();
+  queue.urgency = options.urgency;
   Backend& host = *backends.host;
   Lane lane;
   if (!plan.uses(Side::device)) {
@@ -27,6 +28,7 @@ Lanes::Lane Lanes::make(int index, const Plan& plan, const EngineBackends& backe
     device.use();
     lane.arenas[index_of(Side::host)] = device.allocate_shared(plan.arena_bytes[index_of(Side::host)]);
     lane.arenas[index_of(Side::device)] = device.allocate(plan.arena_bytes[index_of(Side::device)]);
+    if (!backends.parts.empty()) queue.part = backends.parts[lane.memory.device_index];
     lane.queue = device.make_queue(queue);
     if (plan.mixed()) lane.device = std::exchange(lane.queue, host.make_queue(queue));
     lane.memory.backend = &device;

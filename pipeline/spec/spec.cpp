@@ -12,6 +12,7 @@
 #include "pipeline/spec/spec_drivers.hpp"
 #include "pipeline/spec/spec_entry.hpp"
 #include "pipeline/spec/spec_monitor.hpp"
+#include "pipeline/spec/spec_shares.hpp"
 #include "pipeline/stage/stage.hpp"
 
 namespace iqd {
@@ -216,6 +217,7 @@ Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& p
     spec.pipelines.push_back(read_pipeline(root, false, catalogue, requested, problems));
   }
   find_live_keys(spec);
+  divide_devices(spec);
   read_monitor(root["monitor"], spec, problems);
   sort_by_place(problems, before);
   return spec;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -115,6 +116,9 @@ struct PipelineSpec {
   Wait wait = Wait::block;
   Transfer transfer = Transfer::automatic;
   bool fuse = true;
+  std::string gpu_share;                      // `16 SM`, `12 %`; empty: no part of its own
+  std::map<std::string, DeviceShare> shares;  // by device: what it asks for; empty: none is divided
+  int urgency = 0;                            // on a device: how many lower priorities the file has there
   std::optional<Overrun> overrun;
   RealTime realtime;
   Reconnect reconnect;

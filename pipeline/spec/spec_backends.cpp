@@ -18,6 +18,22 @@ std::string device_name(std::string_view backend) {
 
 }  // namespace
 
+std::vector<std::string> wanted_backends(const PipelineSpec& spec) {
+  std::vector<std::string> names = spec.backend;
+  // If the pipeline names no device, its stages' device is used; `cuda` means any.
+  for (const StageSpec& s : spec.stages)
+    if (names.size() == 1 && (!is_device(names.front()) || names.front() == "cuda") && is_device(s.backend))
+      names = {s.backend};
+  return names;
+}
+
+std::vector<std::string> wanted_devices(const PipelineSpec& spec) {
+  std::vector<std::string> names;
+  for (const std::string& backend : wanted_backends(spec))
+    if (backend != "cpu") names.push_back(device_name(backend == "auto" ? "cuda" : backend));
+  return names;
+}
+
 void check_backend(const std::string& name, const Section& section) {
   if (name != "auto" && name != "cpu" && !device_number(name))
     section.problem("backend", fmt::format("'{}' is not one of auto, cpu, cuda, cuda:N", name));

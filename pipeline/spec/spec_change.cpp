@@ -10,6 +10,7 @@
 
 #include "config/differences.hpp"
 #include "pipeline/spec/calibration_table.hpp"
+#include "pipeline/spec/spec_shares.hpp"
 #include "pipeline/stage/stage.hpp"
 
 namespace iqd {
@@ -51,6 +52,9 @@ class Comparison {
     const auto fields = [](PipelineSpec& spec) { return [&spec](FieldVisitor& v) { pipeline_fields(spec, v); }; };
     for (const Difference& d : differences(fields(a), fields(b))) plan(d.key);
     if (a.overrun != b.overrun) plan("overrun");
+    // The same keys mean something else after other pipelines of the file have changed.
+    if (a.gpu_share == b.gpu_share && !same_part(a, b)) plan("gpu.share");
+    if (a.realtime.priority == b.realtime.priority && a.urgency != b.urgency) plan("realtime.priority");
   }
   void source(PipelineSpec& a, PipelineSpec& b) {
     if (a.driver != b.driver) {

@@ -15,9 +15,17 @@ void pipeline_fields(PipelineSpec& spec, FieldVisitor& v) {
           {.help = "how samples get to a device and results back; auto: by size, as measured"});
   v.field("fuse", spec.fuse, {.help = "fuse neighbouring element-wise stages into one loop or one kernel"});
   static bool given = false;
+  v.group("gpu", given, {.help = "the pipeline's part of its GPUs"}, [&spec](FieldVisitor& g) {
+    g.field(
+        "share", spec.gpu_share,
+        {.help = "multiprocessors of its own, e.g. `16 SM` or `12 %`; default: those that the file's other pipelines "
+                 "leave"});
+  });
   v.group("realtime", given, {.help = "scheduling of the threads"}, [&spec](FieldVisitor& g) {
     g.field("priority", spec.realtime.priority,
-            {.help = "SCHED_FIFO priority of radio, lanes and publisher; 0: none", .low = 0, .high = 99});
+            {.help = "SCHED_FIFO priority of radio, lanes and publisher; 0: none. On a GPU, higher ones come first",
+             .low = 0,
+             .high = 99});
     g.field("cpus", spec.realtime.cpus,
             {.help = "CPUs that radio and lane threads are pinned to", .low = 0, .high = 1023});
     g.field("lock_memory", spec.realtime.lock_memory, {.help = "keep all memory resident"});

@@ -25,7 +25,8 @@ class FakeService : public Service {
     s.name = "test";
     s.radio = "radio";
     s.state = SourceState::streaming;
-    s.backend = "cpu";
+    s.backend = "cuda:0";
+    s.gpu_share = 16;
     s.rate_hz = 1e6;
     s.block_s = 1e-3;
     s.lanes = 4;
