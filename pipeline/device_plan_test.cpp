@@ -385,6 +385,45 @@ TEST(DeviceSpec, WhatIsReadMoreThanOnceIsCopied) {
   EXPECT_EQ(steps("transfer: mapped\n"), (std::vector<std::string>{"a", "gate"}));
 }
 
+// --- parts -----------------------------------------------------------------------------------------------------------
+
+TEST(DeviceSpec, PartsOfDevices) {
+  const auto chosen = [](const std::string& lines, ChosenBackends backends) {
+    File file(with(lines));
+    take_parts(backends, file.first());
+    return backends;
+  };
+  const std::string both = "backend: [cuda:0, cuda:1]\n";
+  const ChosenBackends divided = chosen(both + "gpu: {share: 12 %}\n", {two_devices()});
+  EXPECT_EQ(divided.share,
+            "cuda:0: 16 of 132 multiprocessors (asked for 12 %), cuda:1: 16 of 132 multiprocessors (asked for 12 %)");
+  EXPECT_EQ(divided.backends.parts.size(), 2u);
+  EXPECT_EQ(divided.processors(), 16);
+  EXPECT_EQ(divided.no_share, "");
+  const ChosenBackends whole = chosen(both, {two_devices()});
+  EXPECT_EQ(whole.share, "");
+  EXPECT_EQ(whole.processors(), 0);
+  ChosenBackends cpu{{make_cpu_backend()}};
+  cpu.reason = "no NVIDIA driver is loaded";
+  EXPECT_EQ(chosen("gpu: {share: 16 SM}\n", cpu).no_share, "there is no GPU to share: no NVIDIA driver is loaded");
+  EXPECT_EQ(chosen("", cpu).no_share, "");
+}
+
+TEST(DeviceSpec, APipelineWithoutAShareGetsWhatIsLeft) {
+  Problems problems;
+  const std::string text =
+      "pipelines:\n  - {name: a, source: {tape: {}}, gpu: {share: 8 SM}}\n  - {name: b, source: {tape: {}}}\n";
+  const Spec spec = read_spec(parse_document(text, "x.yaml", problems), test_catalogue(), problems);
+  const auto device = std::make_shared<FakeDevice>();
+  ChosenBackends chosen{{make_cpu_backend(), {device}}};
+  take_parts(chosen, spec.pipelines[1]);
+  EXPECT_EQ(chosen.share, "cuda:0: 16 of 132 multiprocessors (what is left)");
+  device->processors = 0;
+  take_parts(chosen, spec.pipelines[1]);
+  EXPECT_EQ(chosen.no_share, "cuda:0 cannot be divided");
+  EXPECT_EQ(chosen.share, "");
+}
+
 // --- memory ----------------------------------------------------------------------------------------------------------
 
 TEST(DeviceSpec, MemoryOfADevice) {

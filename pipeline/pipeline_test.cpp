@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "pipeline/backend/find_backend.hpp"
 #include "tests/support/engine_rig.hpp"
 #include "tests/support/test_catalogue.hpp"
 
@@ -103,6 +104,16 @@ TEST(Pipeline, WhatCannotBeOpenedThrows) {
   } catch (const SetupError& e) {
     EXPECT_STREQ(e.what(), "no such device");
   }
+}
+
+TEST(Pipeline, AShareWithoutAGpuIsAProblem) {
+  std::string why;
+  if (count_cuda_devices(why) > 0) GTEST_SKIP() << "there is a GPU to share";
+  Theatre theatre;
+  Problems problems;
+  const auto pipeline = make("source: {tape: {}}\nbackend: auto\ngpu: {share: 16 SM}\n", problems);
+  ASSERT_EQ(problems.size(), 1u);
+  EXPECT_EQ(problems[0].text(), "x.yaml:3:7 gpu.share: there is no GPU to share: " + why);
 }
 
 TEST(Pipeline, MayBeThrownAwayAtAnyTime) {

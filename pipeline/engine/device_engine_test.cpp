@@ -56,6 +56,23 @@ TEST(DeviceEngine, ChainsGiveWhatTheHostGives) {
       }
 }
 
+TEST(DeviceEngine, QueuesAreInThePartsOfTheirDevices) {
+  for (const std::vector<StageLine>& stages : {past_and_future(), mixed(Side::host)}) {
+    Rig::Options o = with(stages, {"a"}, 2);
+    o.lanes = 4;
+    o.urgency = 3;
+    o.parts = {std::make_shared<DevicePart>(8, 64), std::make_shared<DevicePart>(16, 64)};
+    run(o, kHoles);
+    for (std::size_t d = 0; d < 2; ++d) {
+      EXPECT_EQ(o.devices[d]->queues().size(), 2u);
+      for (const QueueOptions& queue : o.devices[d]->queues()) {
+        EXPECT_EQ(queue.part, o.parts[d]);
+        EXPECT_EQ(queue.urgency, 3);
+      }
+    }
+  }
+}
+
 TEST(DeviceEngine, OtherRatesAndWholeGranules) {
   for (const std::int64_t block : {48, 64, 77}) {
     Rig::Options o = with({{"window", "{granule: 4, past: 7, future: 3}", "slow"},

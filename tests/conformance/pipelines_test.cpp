@@ -129,6 +129,7 @@ struct Options {
   int lanes;
   std::string wait, transfer;
   std::size_t keep = 0;
+  std::string share{};
 };
 
 void replace(std::string& text, std::string_view word, const std::string& by) {
@@ -150,7 +151,8 @@ Play play_of(const Chain& chain, const Size& size, const std::string& backend, c
   replace(stages, "OTHER", other);
   replace(stages, "FRAME", fmt::format("{}", size.frame));
   replace(stages, "BINS", fmt::format("{}", size.bins));
-  return {tape_for(chain, size), stages, chain.publish, size.block, o.lanes, backend, o.wait, o.transfer, o.keep};
+  return {
+      tape_for(chain, size), stages, chain.publish, size.block, o.lanes, backend, o.wait, o.transfer, o.share, o.keep};
 }
 
 Played on_cpu(const Chain& chain, const Size& size, const Options& options = {2, "block", "auto"}) {
@@ -231,6 +233,16 @@ std::string missing(const std::string& backend) {
     return e.what();
   }
 }
+/// Why no part of a device can be had here; empty if one can.
+std::string missing_part() {
+  try {
+    choose_backend("cuda").backend->take_part({"a", {{"a", {.processors = 16}}}});
+    return {};
+  } catch (const SetupError& e) {
+    return e.what();
+  }
+}
+
 using PipelineCase = std::tuple<Chain, Size>;
 std::string pipeline_case_name(const ::testing::TestParamInfo<PipelineCase>& info) {
   return fmt::format("{}_{}", std::get<Chain>(info.param).name, std::get<Size>(info.param).block);
@@ -273,6 +285,17 @@ TEST_P(CudaPipelines, GiveTheSameBitsTwice) {
   if (const std::string why = missing("cuda"); !why.empty()) GTEST_SKIP() << "NO PIPELINE WAS TESTED ON CUDA: " << why;
   const Options o{4, "spin", "auto", 0};
   expect_same(on_cuda(chain(), size(), o), on_cuda(chain(), size(), o));
+}
+
+/// A part computes what the whole device does.
+TEST_P(CudaPipelines, GiveTheSameBitsInAPart) {
+  if (const std::string why = missing_part(); !why.empty()) GTEST_SKIP() << "NO PIPELINE WAS TESTED IN A PART: " << why;
+  const Played whole = on_cuda(chain(), size(), {4, "spin", "auto"});
+  const Played part = on_cuda(chain(), size(), {4, "spin", "auto", 0, "16 SM"});
+  expect_well(part, tape_for(chain(), size()));
+  EXPECT_EQ(whole.status.gpu_share, 0);
+  EXPECT_GE(part.status.gpu_share, 16);
+  expect_same(whole, part);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cpu, Pipelines,

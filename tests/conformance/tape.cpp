@@ -133,8 +133,9 @@ std::string yaml_of(const Play& play) {
   for (const std::string& port : play.publish) ports.push_back(fmt::format("{{port: {}}}", port));
   return fmt::format(
       "source: {{tape: {{}}}}\nblock: {}\nlanes: {}\nbackend: {}\nwait: {}\ntransfer: {}\nstages: {}\n"
-      "publish: [{}]\n",
-      play.block, play.lanes, play.backend, play.wait, play.transfer, play.stages, fmt::join(ports, ", "));
+      "publish: [{}]\n{}",
+      play.block, play.lanes, play.backend, play.wait, play.transfer, play.stages, fmt::join(ports, ", "),
+      play.share.empty() ? "" : fmt::format("gpu: {{share: {}}}\n", play.share));
 }
 
 bool complain(const Problems& problems) {

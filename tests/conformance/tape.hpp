@@ -32,6 +32,7 @@ struct Play {
   std::string backend = "cpu";
   std::string wait = "block";
   std::string transfer = "auto";
+  std::string share;     // `16 SM`; empty: the whole device
   std::size_t keep = 0;  // messages of each port that a slow subscriber holds
 };
 

@@ -87,7 +87,9 @@ class Rig {
     std::vector<StageLine> stages;
     std::vector<std::string> publish{"source"};
     bool send_empty = false;
-    std::vector<std::shared_ptr<FakeDevice>> devices{};  // none: all runs on the host
+    std::vector<std::shared_ptr<FakeDevice>> devices{};      // none: all runs on the host
+    std::vector<std::shared_ptr<const DevicePart>> parts{};  // of each device
+    int urgency = 0;
     MappedLimits limits{};
     int time_every = 0;
     bool fuse = true;
@@ -108,12 +110,13 @@ class Rig {
     }
     Plan plan = rig.planner.finish(rig.section);
     EXPECT_TRUE(rig.problems.empty()) << rig.complaints();
-    EngineBackends backends{make_cpu_backend(), {options.devices.begin(), options.devices.end()}};
+    EngineBackends backends{make_cpu_backend(), {options.devices.begin(), options.devices.end()}, options.parts};
     plan.prepare(*backends.host, backends.devices);
     const std::int64_t future = plan.window().future * (options.info.can_wait ? 1 : 2);
     const std::int64_t least = plan.window().past + future + options.block * (options.lanes + 2);
     EngineOptions sizes{options.lanes, options.slots, std::max(options.ring, least)};
     sizes.time_every = options.time_every;
+    sizes.urgency = options.urgency;
     engine = std::make_unique<Engine>(std::move(plan), std::move(backends), sizes, std::move(routes), counters);
     intake = std::make_unique<Intake>(source_options_, source_options_.open(), *engine, options.intake, counters);
   }

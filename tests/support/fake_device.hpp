@@ -19,6 +19,7 @@
 
 #include "base/backend.hpp"
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "pipeline/plan/fusion/element_program.hpp"
 #include "tests/support/fake_stream.hpp"
 
@@ -33,6 +34,7 @@ class FakeDevice final : public Backend {
   // Set by a test before it runs.
   MappedLimits limits{};
   MemoryBudget budget{1u << 30, 1u << 30};
+  int processors = 132;         // a part has 16 of them; 0: it cannot be divided
   std::uint32_t jitter_us = 0;  // each work is delayed by up to this
   /// Called by a queue's thread before a work: the queue's number, and how many works it has done before.
   std::function<void(int queue, std::int64_t work)> before_work;
@@ -52,6 +54,8 @@ class FakeDevice final : public Backend {
   std::int64_t hits() const noexcept { return hits_; }
   std::int64_t misses() const noexcept { return misses_; }
   std::int64_t copies() const noexcept { return copies_; }
+  /// Of the queues that were made, in that order.
+  const std::vector<QueueOptions>& queues() const noexcept { return queue_options_; }
   std::int64_t fence_waits() const noexcept { return fence_waits_; }
   std::vector<std::uint64_t> keys() const {
     const std::lock_guard lock(mutex_);
@@ -84,6 +88,10 @@ class FakeDevice final : public Backend {
                                 }});
   }
   void upload(std::byte* to, std::span<const std::byte> from) override { std::copy(from.begin(), from.end(), to); }
+  std::shared_ptr<const DevicePart> take_part(const DeviceShare&) override {
+    if (processors == 0) throw SetupError(name() + " cannot be divided");
+    return std::make_shared<DevicePart>(16, processors);
+  }
   std::unique_ptr<Queue> make_queue(const QueueOptions& options) override;
   std::unique_ptr<Fence> make_fence() override;
   const void* stage_half(std::string_view stage) const override { return stage == "fused" ? &fused_half() : nullptr; }
@@ -105,7 +113,7 @@ class FakeDevice final : public Backend {
     std::memcpy(to, from, bytes);
   }
   int index_;
-  int queues_ = 0;
+  std::vector<QueueOptions> queue_options_;
   std::atomic<std::int64_t> submits_{0}, hits_{0}, misses_{0}, copies_{0}, fence_waits_{0};
   std::atomic<bool> failed_{false};
   mutable std::mutex mutex_;  // guards the members below, and all queues and fences
@@ -285,7 +293,8 @@ class FakeDevice::LaneQueue final : public Queue {
 };
 
 inline std::unique_ptr<Queue> FakeDevice::make_queue(const QueueOptions& options) {
-  return std::make_unique<LaneQueue>(*this, options, queues_++);
+  queue_options_.push_back(options);
+  return std::make_unique<LaneQueue>(*this, options, static_cast<int>(queue_options_.size()) - 1);
 }
 inline std::unique_ptr<Fence> FakeDevice::make_fence() {
   return std::make_unique<OrderFence>(*this);
