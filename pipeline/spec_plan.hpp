@@ -15,8 +15,8 @@ namespace iqd {
 /// SetupError.
 struct ChosenBackends {
   EngineBackends backends;
-  std::string names;       // `cuda:0, cuda:1`
-  std::string reason;      // why these
+  std::string names{};     // `cuda:0, cuda:1`
+  std::string reason{};    // why these
   std::string share{};     // `cuda:0: 16 of 132 multiprocessors (asked for 12 %)`; empty: the devices are not divided
   std::string no_share{};  // why they cannot be divided like this
 

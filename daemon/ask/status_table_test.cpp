@@ -34,7 +34,7 @@ TEST_F(AskedStatus, HasWhatAnOperatorAsksFor) {
   s.tallies = {{{"squelch", "opened", "", ""}, 5}};
   const std::string text = status_table(status(12), before, "");
   for (const char* part :
-       {"test", "streaming (radio on cpu)", "750.000 kS/s of 1 MS/s (75.0 %)", "34 samples lost by the radio",
+       {"test", "streaming (radio on cuda:0, 16 SM)", "750.000 kS/s of 1 MS/s (75.0 %)", "34 samples lost by the radio",
         "12 dropped (lanes)", "6 late", "a block lasts 1 ms", "433 MHz", "clock +2.5 ppm",
         "0: -20.5 dBFS, peak -17.0, 9 clipped, overloaded", "squelch opened 5",
         "window.out → a: 7 messages, 1 refused, 2 underflows", "tcp://127.0.0.1:5555: 2 readers, 5 failed handshakes"})
