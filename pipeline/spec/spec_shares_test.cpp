@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-std::string problem_of(const std::string& share, const std::string& backend = "cuda") {
+std::string share_problem(const std::string& share, const std::string& backend = "cuda") {
   return problems_of(fmt::format("source: {{tape: {{}}}}\nbackend: {}\ngpu: {{share: {}}}\n", backend, share));
 }
 
@@ -38,7 +38,7 @@ struct Pipelines {
 };
 
 TEST(SpecShares, AreProcessorsOrPercent) {
-  for (const char* good : {"16 SM", "16SM", "1 SM", "12 %", "12.5%", "100 %", "0.1 %"}) EXPECT_EQ(problem_of(good), "");
+  for (const char* good : {"16 SM", "16SM", "1 SM", "12 %", "12.5%", "100 %", "0.1 %"}) EXPECT_EQ(share_problem(good), "");
   Pipelines file({"gpu: {share: 16 SM}", "gpu: {share: 12.5 %}"});
   EXPECT_THAT(file[0].shares.at("cuda:0").parts,
               ElementsAre(DeviceShare::Part{"a", {.processors = 16}}, DeviceShare::Part{"b", {.percent = 12.5}}));
@@ -47,24 +47,24 @@ TEST(SpecShares, AreProcessorsOrPercent) {
 
 TEST(SpecShares, OthersAreRefused) {
   for (const char* bad : {"16", "16 foo", "-3", "SM", "1.5 SM", "many SM", "nan %", "16 SM 12 %"})
-    EXPECT_EQ(problem_of(bad), fmt::format("x.yaml:3:7 gpu.share: '{}' is not a number of multiprocessors (`16 SM`) or "
+    EXPECT_EQ(share_problem(bad), fmt::format("x.yaml:3:7 gpu.share: '{}' is not a number of multiprocessors (`16 SM`) or "
                                            "a percentage (`12 %`)\n",
                                            bad));
   for (const char* bad : {"0 SM", "-3 SM", "1e9 SM"})
     EXPECT_EQ(
-        problem_of(bad),
+        share_problem(bad),
         fmt::format("x.yaml:3:7 gpu.share: {} is out of range: at least 1 SM, and at most what the GPU has\n", bad));
   for (const char* bad : {"0 %", "-3 %", "101 %"})
-    EXPECT_EQ(problem_of(bad),
+    EXPECT_EQ(share_problem(bad),
               fmt::format("x.yaml:3:7 gpu.share: {} is out of range: more than 0 %, at most 100 %\n", bad));
-  EXPECT_EQ(problem_of("[1, 2]"), "x.yaml:3:7 gpu.share: expected a string, found a list\n");
+  EXPECT_EQ(share_problem("[1, 2]"), "x.yaml:3:7 gpu.share: expected a string, found a list\n");
   EXPECT_EQ(problems_of("source: {tape: {}}\ngpu: {shares: 16 SM}\n"),
             "x.yaml:2:7 gpu.shares: unknown key (did you mean 'share'?)\n");
 }
 
 TEST(SpecShares, HaveNoEffectOnTheCpu) {
-  EXPECT_EQ(problem_of("16 SM", "cpu"), "x.yaml:3:7 gpu.share: has no effect: the pipeline runs on the CPU alone\n");
-  EXPECT_EQ(problem_of("16 SM",
+  EXPECT_EQ(share_problem("16 SM", "cpu"), "x.yaml:3:7 gpu.share: has no effect: the pipeline runs on the CPU alone\n");
+  EXPECT_EQ(share_problem("16 SM",
                        "cpu\nstages:\n  - window: {backend: cuda}\npublish:\n"
                        "  - {port: window, topic: a, bind: x}"),
             "");
