@@ -105,6 +105,9 @@ class Queue {
   virtual void rehearse(Work& /*work*/) {}
   /// Number of kinds of works that it is prepared for.
   virtual std::size_t rehearsed() const noexcept { return 0; }
+  /// Operations that are put on this stream run before the next work, and count as its first step if that does nothing
+  /// else. Null if the device has failed, or if there is none.
+  virtual StreamView begin() noexcept { return {}; }
   virtual void submit(Work& work) noexcept = 0;
   /// Returns when this work is done and `finished` has been called. For one thread, in the order of submission.
   virtual void wait(Work& work) noexcept = 0;

@@ -39,7 +39,9 @@ Found look_for_backends(const PipelineSpec& spec) {
 }
 
 std::string_view home_name(const PlanPort& port) {
-  if (port.home != Home::arena) return port.home == Home::window ? "ring window" : "result slot";
+  if (port.home == Home::window) return "ring window";
+  if (port.home == Home::ring) return "device ring";
+  if (port.home == Home::slot) return "result slot";
   return port.side == Side::device ? "device arena" : "lane arena";
 }
 
@@ -126,7 +128,21 @@ void explain_memory(const Sizing& sizing, const StreamInfo& stream) {
     fmt::print("  up to     {:.2f} MB more while a disk or a reader falls behind\n", megabytes(sizing.more()));
   for (const Need& need : sizing.needs) line(need.more, need.what);
   fmt::print("  uses      {} threads, {} descriptors\n", sizing.threads(), sizing.files());
-  if (sizing.device_bytes > 0) fmt::print("  device    {:.2f} MB for the lanes\n", megabytes(sizing.device_bytes));
+  if (sizing.device_bytes + sizing.device_ring_bytes > 0)
+    fmt::print("  device    {:.2f} MB for the lanes{}\n", megabytes(sizing.device_bytes),
+               sizing.device_ring_bytes > 0
+                   ? fmt::format(", {:.2f} MB on each for a ring of samples", megabytes(sizing.device_ring_bytes))
+                   : "");
+}
+
+void explain_crossing(const Plan& plan) {
+  if (!plan.uses(Side::device)) return;
+  const Crossing crossing = crossing_of(plan);
+  fmt::print("  crosses   {:.3f} MB a block to the device{}, {:.3f} MB back\n", megabytes(crossing.to_device),
+             plan.ringed == kNoPort  ? ""
+             : plan.device_count > 1 ? ", each sample once to each"
+                                     : ", each sample once",
+             megabytes(crossing.to_host));
 }
 
 bool is_whole(const StreamInfo& stream) {
@@ -147,6 +163,7 @@ void explain_pipeline(const PipelineSpec& spec, const Plan& plan, const StreamIn
                static_cast<double>(spec.block) / stream.rate_hz * 1e3,
                static_cast<double>(spec.block) / stream.rate_hz * 1e3 * (sizing ? sizing->engine.lanes : 1));
   if (sizing) explain_memory(*sizing, stream);
+  explain_crossing(plan);
   if (!sizing) fmt::print("  memory    known with the rate; stages that need the rate may be missing below\n");
   fmt::print("\n");
   explain_ports(plan);

@@ -183,10 +183,11 @@ void CudaBackend::copy(void* to, std::size_t to_pitch, const void* from, std::si
     cudaPointerAttributes a{};
     return cudaPointerGetAttributes(&a, p) == cudaSuccess && a.type == cudaMemoryTypeHost;
   };
-  if (row_bytes * rows <= kKernelCopies || (on_host(to) && on_host(from)))
+  if (row_bytes * rows <= kKernelCopies || (on_host(to) && on_host(from))) {
     copy_rows({static_cast<std::byte*>(to), to_pitch, static_cast<const std::byte*>(from), from_pitch, row_bytes, rows},
               stream_of(stream));
-  else if (rows == 1)
+    device_.good(cudaGetLastError(), "copying samples");
+  } else if (rows == 1)
     device_.good(cudaMemcpyAsync(to, from, row_bytes, cudaMemcpyDefault, stream_of(stream)), "cudaMemcpyAsync");
   else
     device_.good(

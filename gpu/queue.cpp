@@ -3,6 +3,7 @@
 #include "gpu/queue.hpp"
 
 #include <atomic>
+#include <utility>
 
 #include "base/bell.hpp"
 #include "base/clock.hpp"
@@ -74,6 +75,19 @@ void CudaQueue::rehearse(Work& work) {
   check(cudaGraphUpload(kept.get(), stream_.get()), "cudaGraphUpload");
 }
 
+StreamView CudaQueue::begin() noexcept {
+  if (device_.failed()) return {};
+  device_.use();
+  has_begun_ = true;
+  timed_ = times_next();
+  if (timed_) clock_->mark(0, view_of(stream_.get()));
+  return view_of(stream_.get());
+}
+
+bool CudaQueue::times_next() noexcept {
+  return clock_ && ++works_ % options_.time_every == 0;
+}
+
 void CudaQueue::submit(Work& work) noexcept {
   if (device_.failed()) return;
   device_.use();
@@ -83,7 +97,7 @@ void CudaQueue::submit(Work& work) noexcept {
 }
 
 void CudaQueue::launch(Work& work) noexcept {
-  timed_ = clock_ && work.timed_steps() > 0 && ++works_ % options_.time_every == 0;
+  if (!std::exchange(has_begun_, false)) timed_ = work.timed_steps() > 0 && times_next();
   if (!timed_) {
     if (const auto graph = graphs_.find(work.capture_key()); graph != graphs_.end()) {
       device_.good(cudaGraphLaunch(graph->second.get(), stream_.get()), "cudaGraphLaunch");

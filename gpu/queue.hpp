@@ -34,11 +34,13 @@ class CudaQueue final : public Queue {
 
   void rehearse(Work& work) override;
   std::size_t rehearsed() const noexcept override { return graphs_.size(); }
+  StreamView begin() noexcept override;
   void submit(Work& work) noexcept override;
   void wait(Work& work) noexcept override;
   bool announces() const noexcept override { return false; }
 
  private:
+  bool times_next() noexcept;
   void launch(Work& work) noexcept;
   bool wait_spinning() noexcept;
   bool wait_blocked() noexcept;
@@ -51,7 +53,8 @@ class CudaQueue final : public Queue {
   std::unordered_map<std::uint64_t, GraphExec> graphs_;
   std::unique_ptr<EventClock> clock_;
   std::int64_t works_ = 0;
-  bool timed_ = false;  // the current work
+  bool timed_ = false;      // the current work
+  bool has_begun_ = false;  // the next work
 };
 
 }  // namespace iqd::gpu

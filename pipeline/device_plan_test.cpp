@@ -461,6 +461,7 @@ TEST(DeviceSpec, SizesOfTwoSides) {
       size_up(file.first(), plan, {.element = Element::i32, .rate_hz = 1e6, .can_wait = true}, outputs);
   EXPECT_EQ(sizing.arena_bytes, 3 * plan.arena_bytes[index_of(Side::host)]);
   EXPECT_EQ(sizing.device_bytes, 3 * plan.arena_bytes[index_of(Side::device)]);
+  EXPECT_EQ(sizing.device_ring_bytes, 0u);
   EXPECT_GE(sizing.arena_bytes, 3 * kBytes);
   EXPECT_GE(sizing.device_bytes, 3 * kBytes);
 }

@@ -72,7 +72,7 @@ PipelineStatus Pipeline::status() const {
     s.gpu_share = backends_.processors();
     s.rate_hz = stream_.rate_hz;
     s.time = stream_.time;
-    s.device_bytes = sizing_.device_bytes;
+    s.device_bytes = sizing_.device_bytes + sizing_.device_ring_bytes * backends_.backends.devices.size();
     s.resident_bytes = sizing_.resident();
     s.needs = sizing_.needs;
   }

@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/host_limits.hpp"
 #include "base/integer.hpp"
 #include "pipeline/engine/block_ledger.hpp"
+#include "pipeline/engine/device_ring.hpp"
 #include "pipeline/engine/ring_layout.hpp"
 #include "pipeline/intake/ring_writer.hpp"
 #include "pipeline/outlets/sink_outlet.hpp"
@@ -163,6 +165,12 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
   s.slot_bytes = bounded_bytes(s.engine.slots, plan.slot_bytes);
   const RingLayout ring = ring_layout(plan, s.engine.ring_samples);
   s.ring_bytes = ring.bytes();
+  if (plan.ringed != kNoPort)
+    s.device_ring_bytes =
+        ring.row_bytes == HostLimits::kNone
+            ? HostLimits::kNone
+            : DeviceRing::bytes(plan,
+                                static_cast<std::int64_t>(ring.row_bytes / size_of(plan.ports.front().shape.element)));
   s.seen_twice = circumstances.locked ? s.ring_bytes : ring.seen_twice;
   s.needs.push_back({fmt::format("ring of {} samples", s.engine.ring_samples), s.ring_bytes});
   s.needs.push_back({fmt::format("{} lanes", s.engine.lanes), s.arena_bytes, 0, s.engine.lanes});

@@ -19,9 +19,10 @@ namespace iqd {
 /// and reloads judge by it.
 struct Sizing {
   EngineOptions engine;
-  std::size_t arena_bytes = 0;   // of all lanes, on the host
-  std::size_t slot_bytes = 0;    // of all slots
-  std::size_t device_bytes = 0;  // of all lanes, on devices
+  std::size_t arena_bytes = 0;        // of all lanes, on the host
+  std::size_t slot_bytes = 0;         // of all slots
+  std::size_t device_bytes = 0;       // of all lanes, on devices
+  std::size_t device_ring_bytes = 0;  // on each device
   std::size_t ring_bytes = 0;
   std::size_t seen_twice = 0;  // of the ring: pages of its second mapping, which count as resident again
   std::size_t addresses = 0;   // mapped address space, used or not

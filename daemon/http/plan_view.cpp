@@ -19,6 +19,7 @@ std::string_view side_name(Side side) {
 std::string_view home_name(Home home) {
   switch (home) {
     case Home::window: return "ring";
+    case Home::ring: return "device ring";
     case Home::arena: return "arena";
     case Home::slot: break;
   }

@@ -24,8 +24,10 @@ BlockPorts::BlockPorts(const Plan& plan, Backend& shared)
   }
 }
 
-void BlockPorts::set(const SampleBlock& block, std::span<const SourceWindow> windows, const Arenas& arenas) noexcept {
+void BlockPorts::set(const SampleBlock& block, std::span<const SourceWindow> windows, const SourceWindow& copied,
+                     const Arenas& arenas) noexcept {
   *block_ = block;
+  copied_ = copied;
   arenas_ = arenas;
   for (std::size_t s = 0; s < windows.size(); ++s) {
     spans_[s] = windows[s].span;
@@ -47,10 +49,18 @@ std::uint64_t BlockPorts::layout_key() const noexcept {
   };
   mix(reinterpret_cast<std::uintptr_t>(slot_.data()));
   for (const std::byte* arena : arenas_) mix(reinterpret_cast<std::uintptr_t>(arena));
-  for (std::size_t s = 0; s < plan_->sources; ++s) {
-    mix(reinterpret_cast<std::uintptr_t>(ports_[s].data));
-    mix(static_cast<std::uint64_t>(ports_[s].pitch));
-  }
+  const auto mix_memory = [&](const auto& of) {
+    mix(reinterpret_cast<std::uintptr_t>(of.data));
+    mix(static_cast<std::uint64_t>(of.pitch));
+  };
+  // If a device keeps the source, its steps read nothing else of it.
+  const auto is_read = [this](PortIndex source) {
+    return source > 0 || plan_->ringed == kNoPort ||
+           std::ranges::any_of(plan_->outputs, [source](const PlanOutput& o) { return o.port == source; });
+  };
+  if (plan_->ringed != kNoPort) mix_memory(copied_);
+  for (PortIndex s = 0; s < plan_->sources; ++s)
+    if (is_read(s)) mix_memory(ports_[s]);
   for (PortIndex p = 0; p < ports_.size(); ++p) {
     const Span& span = spans_[p];
     const Rate& rate = plan_->ports[p].rate;
@@ -88,6 +98,11 @@ void BlockPorts::open_output(PortIndex port, const Span& span) noexcept {
   spans_[port] = span;
   io.first = firsts_[port] = span.first;
   io.length = span.length();
+  if (plan.home == Home::ring) {
+    io.data = copied_.data + (span.first - copied_.span.first) * plan.shape.item_bytes();
+    io.pitch = copied_.pitch;
+    return;
+  }
   const bool in_slot = plan.home == Home::slot;
   io.data = (in_slot ? slot_.data() : arenas_[index_of(plan.side)]) + plan.offset;
   io.pitch = in_slot && plan.shape.axis == Axis::stream ? io.length * plan.shape.item_bytes()

@@ -35,8 +35,9 @@ class BlockPorts {
   const Plan& plan() const noexcept { return *plan_; }
   /// From the next `set` on: this plan of the same layout.
   void use(const Plan& plan) noexcept { plan_ = &plan; }
-  /// These windows become the sources' ports.
-  void set(const SampleBlock& block, std::span<const SourceWindow> windows, const Arenas& arenas) noexcept;
+  /// These windows become the sources' ports. `copied`: the same samples on a device, if the plan has a port for them.
+  void set(const SampleBlock& block, std::span<const SourceWindow> windows, const SourceWindow& copied,
+           const Arenas& arenas) noexcept;
   /// Gives a step's outputs their memory for this block.
   void open_step(const PlanStep& step) noexcept;
   /// A key of everything that the steps are enqueued with, except absolute positions, which shift together.
@@ -63,6 +64,7 @@ class BlockPorts {
 
   const Plan* plan_;
   Arenas arenas_{};
+  SourceWindow copied_;
   Buffer slot_;
   SampleBlock* block_;              // in the slot, where a device reads it
   std::int64_t* firsts_ = nullptr;  // after it: one per port, then what sequential stages continue from

@@ -41,14 +41,15 @@ BlockWork::BlockWork(const Plan& plan, Carries& carries, Backend& host, Backend&
 
 BlockWork::~BlockWork() = default;
 
-void BlockWork::set(const SampleBlock& block, std::span<const SourceWindow> windows, const LaneMemory& lane) noexcept {
+void BlockWork::set(const SampleBlock& block, std::span<const SourceWindow> windows, const LaneMemory& lane,
+                    const SourceWindow& copied) noexcept {
   mark_pending();
   lane_ = lane;
   failed_ = false;
   missing_.clear();
   next_step_ = 0;
   key_ = 0;
-  ports_.set(block, windows, lane.arenas);
+  ports_.set(block, windows, copied, lane.arenas);
   // How far sequential stages reach is only known when it is the block's turn.
   if (!plan().uses(Side::device) || plan().sequential()) return;
   for (const PlanStep& step : plan().steps) ports_.open_step(step);
@@ -91,7 +92,10 @@ void BlockWork::run_on_device(const PlanPart& part) noexcept {
 
 void BlockWork::run_part(const PlanPart& part, StreamView stream, StepClock* clock, std::size_t mark) noexcept {
   for (StepIndex s = part.begin; s < part.end; ++s) {
-    if (clock) clock->mark(mark++, stream);
+    // The copies to a ring were put on the stream before this work, and have marked its beginning.
+    const bool has_begun = s == part.begin && !device_part_ && plan().is_ring_step(s);
+    if (clock && !has_begun) clock->mark(mark, stream);
+    ++mark;
     run_step(s, stream);
     next_step_ = s + 1;
   }
@@ -103,6 +107,7 @@ void BlockWork::run_part(const PlanPart& part, StreamView stream, StepClock* clo
 void BlockWork::run_step(StepIndex index, StreamView stream) noexcept {
   const PlanStep& step = plan().steps[index];
   if (key_ == 0) ports_.open_step(step);
+  if (plan().is_ring_step(index)) return;
   for (std::size_t i = 0; i < step.in.size(); ++i) in_[i] = step.in[i] == kNoPort ? PortIo{} : ports_.io(step.in[i]);
   bool empty = !step.out.empty();
   for (std::size_t o = 0; o < step.out.size(); ++o) {

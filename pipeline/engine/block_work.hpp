@@ -29,7 +29,9 @@ class BlockWork : public Work {
   /// The slot's memory comes from `shared`.
   BlockWork(const Plan& plan, Carries& carries, Backend& host, Backend& shared);
   ~BlockWork() override;
-  void set(const SampleBlock& block, std::span<const SourceWindow> windows, const LaneMemory& lane) noexcept;
+  /// See BlockPorts.
+  void set(const SampleBlock& block, std::span<const SourceWindow> windows, const LaneMemory& lane,
+           const SourceWindow& copied = {}) noexcept;
   void enqueue(StreamView stream, StepClock* clock = nullptr) noexcept override;
   std::uint64_t capture_key() const noexcept override { return key_; }
   /// Uses this plan, which has the same layout, from the next `set` on.

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <numeric>
 #include <random>
@@ -71,6 +72,45 @@ TEST(DeviceEngine, QueuesAreInThePartsOfTheirDevices) {
       }
     }
   }
+}
+
+TEST(DeviceEngine, EachSampleCrossesOnce) {
+  for (const int lanes : {1, 3}) {
+    Rig::Options o = with(past_and_future(), {"source", "b"});
+    o.info.channels = 2;
+    o.lanes = lanes;
+    const auto rig = expect_as_on_host(o, kHoles);
+    const std::size_t once = rig->counters.received.value() * 2 * sizeof(Word);
+    EXPECT_EQ(o.devices[0]->bytes_in(), once);
+    o.ring_saves = std::numeric_limits<std::size_t>::max();
+    o.devices = make_devices(1);
+    expect_as_on_host(o, kHoles);
+    EXPECT_GT(o.devices[0]->bytes_in(), once + once / 4) << "with the window of each block";
+  }
+}
+
+/// What a graph copies from the host's ring is where it was when the graph was captured.
+TEST(DeviceEngine, APublishedSourceBesideADeviceThatKeepsIt) {
+  Rig::Options o = with({{"window", "{past: 300}", "w", {}, Side::device}}, {"source", "w"});
+  o.is_on_host = true;
+  o.block = 100;
+  o.slots = 7;
+  o.lanes = 3;
+  const auto rig = expect_as_on_host(o, {{{.samples = 100 * 300}}});
+  EXPECT_NE(rig->engine->plan().ringed, kNoPort);
+  EXPECT_NE(rig->engine->ring().samples() % o.block, 0);
+}
+
+/// A turn of the ring ends in a window, again and again.
+TEST(DeviceEngine, WindowsOverTheEndOfTheRing) {
+  for (const std::int64_t block : {16, 50, 64})
+    for (const int devices : {1, 2}) {
+      Rig::Options o = with({{"window", "{past: 700, future: 90}"}}, {"window"}, devices);
+      o.block = block;
+      o.lanes = 3;
+      for (const auto& device : o.devices) device->jitter_us = 50;
+      expect_as_on_host(o, {{{.samples = 9000}, {.samples = 7000, .lost = 33}, {.samples = 6000, .lost = 5000}}});
+    }
 }
 
 TEST(DeviceEngine, OtherRatesAndWholeGranules) {
@@ -251,7 +291,11 @@ TEST(DeviceEngine, BlocksThatWereNotRehearsed) {
   odd.slots = 7;
   odd.lanes = 3;
   expect_as_on_host(odd, {{{.samples = 100 * 300}}});
-  EXPECT_GT(odd.devices[0]->misses(), 0) << "the ring does not hold whole blocks";
+  EXPECT_EQ(odd.devices[0]->misses(), 1) << "the first; the device's ring holds whole blocks";
+  odd.ring_saves = std::numeric_limits<std::size_t>::max();
+  odd.devices = make_devices(1);
+  expect_as_on_host(odd, {{{.samples = 100 * 300}}});
+  EXPECT_GT(odd.devices[0]->misses(), 2) << "the host's ring does not";
 }
 
 /// A source that does not wait, and devices that do not keep up: what is published is right and reports its gaps.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/integer.hpp"
 
 namespace iqd {
 namespace {
@@ -58,6 +59,10 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
       publisher_(Delivery(plan_, std::move(routes), slots_, counters), Watching(plan_, counters, options.watched),
                  slots_, ledger_, options.wait, plan_.uses(Side::device)),
       lanes_(plan_, backends_, options) {
+  const int devices = plan_.ringed == kNoPort ? 0 : static_cast<int>(backends_.devices.size());
+  for (int d = 0; d < std::min(devices, options.lanes); ++d)
+    device_rings_.emplace_back(plan_, ring_.samples(), *backends_.devices[static_cast<std::size_t>(d)],
+                               (options.lanes - d + devices - 1) / devices);
   for (int s = 0; s < options.slots; ++s) works_.push_back(std::make_unique<SlotWork>(*this));
   rehearse();
   publisher_.start(options.priority, [this, succession = std::move(succession)] { return succeed(succession); });
@@ -80,7 +85,9 @@ void Engine::shut_down() {
 void Engine::rehearse() {
   if (!plan_.uses(Side::device) || plan_.sequential()) return;
   const Reach reach = plan_.window();
-  const std::int64_t ring_blocks = ring_.samples() / plan_.block;
+  // A device's ring is a whole number of blocks.
+  const std::int64_t ring_blocks =
+      plan_.ringed != kNoPort ? ceil_div(ring_.samples(), plan_.block) : ring_.samples() / plan_.block;
   const std::int64_t turns = std::lcm(std::lcm<std::int64_t>(slots(), lanes()), ring_blocks);
   for (std::int64_t b = 0; b < std::min(turns, kMostRehearsed); ++b) {
     SampleBlock block;
@@ -135,12 +142,12 @@ void Engine::start(const SampleBlock& block, int lane, int slot) noexcept {
   ready_.try_pop(taken);
   if (queue.announces()) {
     publisher_.push({&work, &queue, slot});
-    if (publisher_.is_interrupted())
-      work.finished(true);
-    else
-      queue.submit(work);
+    if (publisher_.is_interrupted()) return work.finished(true);
+    fill_ring(block, lane);
+    queue.submit(work);
   } else {
     // The publisher waits for the device as soon as it sees the block.
+    fill_ring(block, lane);
     queue.submit(work);
     publisher_.push({&work, &queue, slot});
     publisher_.notify();
@@ -152,9 +159,21 @@ void Engine::set(SlotWork& work, const SampleBlock& block, int lane) noexcept {
   window.span = {block.first - block.past, block.end() + block.future, block.first, block.end()};
   window.data = ring_.at(0, block.place() - block.past);
   window.pitch = ring_.pitch();
+  const DeviceRing* const ring = device_ring(lane);
   work.run_in(lane);
   work.use(current_.get());
-  work.set(block, {&window, 1}, lanes_.memory(lane));
+  work.set(block, {&window, 1}, lanes_.memory(lane), ring ? ring->window(block) : SourceWindow{});
+}
+
+/// Called in the order of the blocks.
+void Engine::fill_ring(const SampleBlock& block, int lane) noexcept {
+  DeviceRing* const ring = device_ring(lane);
+  if (!ring) return;
+  if (const StreamView stream = lanes_.device_queue(lane).begin(); stream.handle) ring->fill(block, ring_, stream);
+}
+
+DeviceRing* Engine::device_ring(int lane) noexcept {
+  return device_rings_.empty() ? nullptr : &device_rings_[lanes_.memory(lane).device_index];
 }
 
 void Engine::lane_finished(int lane) noexcept {

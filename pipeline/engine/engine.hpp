@@ -11,6 +11,7 @@
 #include "pipeline/engine/block_work.hpp"
 #include "pipeline/engine/current_plan.hpp"
 #include "pipeline/engine/delivery.hpp"
+#include "pipeline/engine/device_ring.hpp"
 #include "pipeline/engine/engine_options.hpp"
 #include "pipeline/engine/lanes.hpp"
 #include "pipeline/engine/publisher.hpp"
@@ -107,11 +108,15 @@ class Engine {
   void start_ready() noexcept;
   void start(const SampleBlock& block, int lane, int slot) noexcept;
   void set(SlotWork& work, const SampleBlock& block, int lane) noexcept;
+  void fill_ring(const SampleBlock& block, int lane) noexcept;
+  /// Of the lane's device; null if it keeps no samples.
+  DeviceRing* device_ring(int lane) noexcept;
   void lane_finished(int lane) noexcept;
 
   Plan plan_;
   EngineBackends backends_;
   SampleRing ring_;
+  std::vector<DeviceRing> device_rings_;  // one for each device, if the plan has a port for them
   Carries carries_;
   CurrentPlan current_{plan_};
   SpscQueue<SampleBlock> ready_;

@@ -21,6 +21,11 @@ class Lanes {
   int try_acquire(int preferred) noexcept { return free_.try_acquire(preferred); }
   void release(int lane) noexcept { free_.release(lane); }
   Queue& queue(int lane) const noexcept { return *lanes_[static_cast<std::size_t>(lane)].queue; }
+  /// Where the device's operations go: the same, or that for the device's parts of a mixed plan.
+  Queue& device_queue(int lane) const noexcept {
+    Queue* const apart = memory(lane).device;
+    return apart ? *apart : queue(lane);
+  }
   const LaneMemory& memory(int lane) const noexcept { return lanes_[static_cast<std::size_t>(lane)].memory; }
   int count() const noexcept { return free_.slots(); }
   int busy() const noexcept { return free_.slots() - free_.available(); }

@@ -61,6 +61,28 @@ void Plan::prepare(Backend& host, std::span<const std::shared_ptr<Backend>> devi
   arena = device_scratch_offset + scratch;
 }
 
+Crossing crossing_of(const Plan& plan) {
+  Crossing crossing;
+  const auto add = [](std::size_t& sum, std::size_t bytes) { sum = bounded_sum(sum, bytes); };
+  const auto window = [](const PlanPort& p) {
+    return bounded_bytes(p.shape.row_count() * p.capacity, static_cast<std::size_t>(p.shape.item_bytes()));
+  };
+  for (StepIndex s = 0; s < plan.steps.size(); ++s) {
+    if (plan.steps[s].side == Side::host) continue;
+    for (const PortIndex p : plan.steps[s].in)
+      if (p != kNoPort && plan.ports[p].side == Side::host)
+        add(crossing.to_device, plan.is_ring_step(s)
+                                    ? static_cast<std::size_t>(plan.device_count) * plan.ports[p].new_bytes()
+                                    : window(plan.ports[p]));
+    for (const PortIndex p : plan.steps[s].out)
+      if (plan.ports[p].side == Side::host) add(crossing.to_host, window(plan.ports[p]));
+  }
+  for (const PlanOutput& output : plan.outputs)
+    if (plan.ports[output.port].side == Side::device && !output.stays)
+      add(crossing.to_host, plan.ports[output.port].new_bytes());
+  return crossing;
+}
+
 std::vector<PortPlace> places_of(const Plan& plan) {
   std::vector<PortPlace> places;
   for (const PlanPort& port : plan.ports)

@@ -33,6 +33,7 @@ inline constexpr OutputIndex kNoOutput = std::numeric_limits<OutputIndex>::max()
 /// Where the data of a port lies.
 enum class Home : std::uint8_t {
   window,  // the source's own memory
+  ring,    // a device's copy of the source's newest samples
   arena,   // the lane's scratch on the port's side, shared by ports that do not live at the same time
   slot,    // the result slot
 };
@@ -113,6 +114,9 @@ struct PlanTarget {
   bool fuse = true;           // fuse neighbouring element-wise stages
   bool device_fuses = true;   // the device can compile kernels
   bool results_stay = false;  // a device's results stay in its own memory
+  int devices = 1;            // that take turns
+  /// A device keeps the source's samples if that saves copying so many bytes a block.
+  std::size_t ring_saves = std::numeric_limits<std::size_t>::max();
 };
 
 /// A compiled pipeline: what is computed in which order, and where everything lies.
@@ -130,6 +134,8 @@ struct Plan {
   std::array<std::size_t, kSides> arena_bytes{};  // per lane
   std::size_t device_scratch_offset = 0;          // in the device's arena
   std::size_t slot_bytes = 0;                     // of a result slot: positions and counts, then payloads
+  PortIndex ringed = kNoPort;                     // the source's copy, if devices keep its samples
+  int device_count = 1;                           // devices that take turns
 
   /// What the stages need beyond the new samples.
   const Reach& reach() const noexcept { return ports.front().reach; }
@@ -144,9 +150,18 @@ struct Plan {
   bool uses(Side side) const noexcept;
   /// Host and device take turns, so a lane needs a thread.
   bool mixed() const noexcept { return parts.size() > 1; }
+  /// Whether the step does nothing, since a device keeps what it would copy.
+  bool is_ring_step(StepIndex step) const noexcept { return ringed != kNoPort && ports[ringed].maker == step; }
   /// Makes every stage ready for where it runs. Throws SetupError.
   void prepare(Backend& host, std::span<const std::shared_ptr<Backend>> devices);
 };
+
+/// How many bytes of a block go over the bus of its device, at most.
+struct Crossing {
+  std::size_t to_device = 0;
+  std::size_t to_host = 0;
+};
+Crossing crossing_of(const Plan& plan);
 
 /// Where a port lies in the spectrum; see PortShape.
 struct PortPlace {

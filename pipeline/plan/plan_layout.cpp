@@ -21,6 +21,27 @@ void size_ports(Plan& plan) {
   }
 }
 
+/// A window with past or future crosses to the device with each block, unless the device keeps it.
+void keep_source(Plan& plan, const PlanTarget& target) {
+  const PlanPort& source = plan.ports.front();
+  if (source.shape.axis != Axis::stream) return;
+  PortIndex copied = kNoPort;
+  for (const PlanStep& step : plan.steps) {
+    const bool reads = std::ranges::find(step.in, PortIndex{0}) != step.in.end();
+    if (!reads || step.side == Side::host) continue;
+    if (step.entry != &transfer_entry()) return;  // it reads the host's memory in place
+    copied = step.out.front();
+  }
+  if (copied == kNoPort) return;
+  PlanPort& copy = plan.ports[copied];
+  // Between two blocks of a device, others take their turns, whose samples it may need as well.
+  const std::int64_t kept = copy.reach.past + copy.reach.future - (target.devices - 1) * copy.most_new;
+  if (kept <= 0 || bounded_bytes(copy.shape.row_count() * kept, copy.shape.item_bytes()) < target.ring_saves) return;
+  copy.home = Home::ring;
+  copy.reach = plan.window();  // so that it begins at a boundary, too
+  plan.ringed = copied;
+}
+
 bool is_published(const Plan& plan, PortIndex port) {
   return std::ranges::any_of(plan.outputs, [port](const PlanOutput& o) { return o.port == port; });
 }
@@ -47,6 +68,8 @@ void place_in_arena(Plan& plan, Side side) {
 
 void lay_out(Plan& plan, const PlanTarget& target) {
   size_ports(plan);
+  plan.device_count = target.devices;
+  keep_source(plan, target);
   SlotLayout(plan, target).lay_out();
   place_in_arena(plan, Side::host);
   place_in_arena(plan, Side::device);

@@ -172,5 +172,35 @@ TEST(PlanLayout, BranchesOfDifferentGranules) {
   EXPECT_GE(plan.reach().future, 3);
 }
 
+Plan on_device(std::string_view keys, std::size_t ring_saves, MappedLimits mapped = {}, int devices = 1) {
+  PlanRig rig(64, word_source(2),
+              {.side = Side::device, .mapped = mapped, .devices = devices, .ring_saves = ring_saves});
+  EXPECT_TRUE(rig.add({"window", std::string(keys)})) << rig.complaints();
+  rig.publish("window");
+  return rig.planner.finish(rig.section);
+}
+
+TEST(PlanLayout, ADeviceKeepsTheSourceIfThatSavesEnough) {
+  constexpr std::size_t kSaved = 2 * (100 + 28) * sizeof(Word), kNew = 2 * 64 * sizeof(Word);
+  const Plan kept = on_device("{past: 100, future: 28}", kSaved);
+  ASSERT_NE(kept.ringed, kNoPort);
+  EXPECT_EQ(kept.ports[kept.ringed].home, Home::ring);
+  EXPECT_EQ(kept.steps[kept.ports[kept.ringed].maker].name, "~source.device");
+  EXPECT_EQ(crossing_of(kept).to_device, kNew);
+  EXPECT_EQ(crossing_of(kept).to_host, kNew);
+
+  const Plan copied = on_device("{past: 100, future: 28}", kSaved + 1);
+  EXPECT_EQ(copied.ringed, kNoPort);
+  EXPECT_EQ(crossing_of(copied).to_device, kNew + kSaved);
+  const Plan shared = on_device("{past: 100, future: 28}", kSaved - kNew, {}, 2);
+  ASSERT_NE(shared.ringed, kNoPort);
+  EXPECT_EQ(crossing_of(shared).to_device, 2 * kNew) << "each device needs the other's samples, too";
+  EXPECT_EQ(on_device("{past: 100, future: 28}", kSaved, {}, 2).ringed, kNoPort);
+  EXPECT_EQ(on_device("{}", 1).ringed, kNoPort) << "without past and future there is nothing to keep";
+  const Plan in_place = on_device("{past: 100}", 1, {1 << 20, 1 << 20});
+  EXPECT_EQ(in_place.ringed, kNoPort) << "the device reads the host's memory";
+  EXPECT_EQ(crossing_of(in_place).to_device, 2 * 164 * sizeof(Word));
+}
+
 }  // namespace
 }  // namespace iqd::testing

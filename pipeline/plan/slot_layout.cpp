@@ -64,7 +64,8 @@ void SlotLayout::place_output(PlanOutput& output) {
   output.stays = target_.results_stay && port.side == Side::device;
   if (output.stays) return;
   const std::size_t bytes = port.new_bytes();
-  output.in_place = port.home != Home::window && port.reach.past == 0 && port.reach.future == 0 &&
+  output.in_place = port.home != Home::window && port.home != Home::ring && port.reach.past == 0 &&
+                    port.reach.future == 0 &&
                     (port.side == Side::host || (bytes <= target_.mapped.out && !port.is_read()));
   output.offset = take(port_aligned(bytes));
   if (output.in_place) port.home = Home::slot, port.offset = output.offset;

@@ -91,15 +91,21 @@ class Rig {
     std::vector<std::shared_ptr<const DevicePart>> parts{};  // of each device
     int urgency = 0;
     MappedLimits limits{};
+    std::size_t ring_saves = 1;  // see PlanTarget
+    bool is_on_host = false;     // stages without a side run on the host, though there are devices
     int time_every = 0;
     bool fuse = true;
   };
 
   Rig(Options options, std::deque<Script> scripts)
       : source_options_(options.info, std::move(scripts), view), records(options.publish.size()) {
-    const Side side = options.devices.empty() ? Side::host : Side::device;
+    const Side side = options.devices.empty() || options.is_on_host ? Side::host : Side::device;
     PlanRig rig(options.block, word_source(options.info.channels, options.info.rate_hz),
-                {side, options.limits, options.fuse});
+                {.side = side,
+                 .mapped = options.limits,
+                 .fuse = options.fuse,
+                 .devices = std::max(1, static_cast<int>(options.devices.size())),
+                 .ring_saves = options.ring_saves});
     for (const StageLine& line : options.stages) EXPECT_TRUE(rig.add(line)) << rig.complaints();
     std::vector<std::unique_ptr<Route>> routes;
     for (std::size_t i = 0; i < options.publish.size(); ++i) {

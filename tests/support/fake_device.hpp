@@ -56,6 +56,8 @@ class FakeDevice final : public Backend {
   std::int64_t copies() const noexcept { return copies_; }
   /// Of the queues that were made, in that order.
   const std::vector<QueueOptions>& queues() const noexcept { return queue_options_; }
+  /// Copied from the host.
+  std::size_t bytes_in() const noexcept { return bytes_in_; }
   std::int64_t fence_waits() const noexcept { return fence_waits_; }
   std::vector<std::uint64_t> keys() const {
     const std::lock_guard lock(mutex_);
@@ -82,6 +84,9 @@ class FakeDevice final : public Backend {
             std::size_t rows, StreamView stream) noexcept override {
     FakeStream::of(stream).put({{bits_of(to), to_pitch, bits_of(from), from_pitch, row_bytes, rows}, [=, this] {
                                   ++copies_;
+                                  const FakeMemory& memory = FakeMemory::all();
+                                  if (memory.is_of(this, to) && !memory.is_of(this, from))
+                                    bytes_in_ += row_bytes * rows;
                                   for (std::size_t r = 0; r < rows; ++r)
                                     copy_row(static_cast<std::byte*>(to) + r * to_pitch,
                                              static_cast<const std::byte*>(from) + r * from_pitch, row_bytes);
@@ -115,6 +120,7 @@ class FakeDevice final : public Backend {
   int index_;
   std::vector<QueueOptions> queue_options_;
   std::atomic<std::int64_t> submits_{0}, hits_{0}, misses_{0}, copies_{0}, fence_waits_{0};
+  std::atomic<std::size_t> bytes_in_{0};
   std::atomic<bool> failed_{false};
   mutable std::mutex mutex_;  // guards the members below, and all queues and fences
   std::condition_variable changed_;
@@ -208,6 +214,13 @@ class FakeDevice::LaneQueue final : public Queue {
     device_.keys_.push_back(key);
   }
   std::size_t rehearsed() const noexcept override { return graphs_.size(); }
+  StreamView begin() noexcept override {
+    if (device_.failed()) return {};
+    has_begun_ = true;
+    timed_ = times_next();
+    if (timed_) clock_.mark(0, stream_.view());
+    return stream_.view();
+  }
   void submit(Work& work) noexcept override {
     if (device_.failed()) return;
     const std::int64_t number = ++device_.submits_;
@@ -232,9 +245,12 @@ class FakeDevice::LaneQueue final : public Queue {
   bool announces() const noexcept override { return false; }
 
  private:
-  /// The operations of the work, or the recorded graph for it, which must be the same.
+  bool times_next() noexcept { return options_.time_every > 0 && ++works_ % options_.time_every == 0; }
+  /// The operations of the work, or the recorded graph for it, which must be the same; before them, those put on the
+  /// stream since `begin`.
   const std::vector<FakeOp>& launch(Work& work) {
-    timed_ = options_.time_every > 0 && work.timed_steps() > 0 && ++works_ % options_.time_every == 0;
+    if (!std::exchange(has_begun_, false)) timed_ = work.timed_steps() > 0 && times_next();
+    before_ = stream_.take();
     work.enqueue(stream_.view(), timed_ ? &clock_ : nullptr);
     fresh_ = stream_.take();
     const auto graph = timed_ ? graphs_.end() : graphs_.find(work.capture_key());
@@ -257,6 +273,8 @@ class FakeDevice::LaneQueue final : public Queue {
         if (!ops_) return;
         ops = ops_;
       }
+      for (const FakeOp& op : before_)
+        if (!device_.failed()) op.run();
       if (device_.before_work) device_.before_work(number_, work);
       if (const std::uint32_t jitter = device_.jitter_us)
         std::this_thread::sleep_for(
@@ -283,10 +301,12 @@ class FakeDevice::LaneQueue final : public Queue {
   FakeStream stream_;
   Clock clock_;
   std::unordered_map<std::uint64_t, std::vector<FakeOp>> graphs_;
+  std::vector<FakeOp> before_;
   std::vector<FakeOp> fresh_;
   const std::vector<FakeOp>* ops_ = nullptr;  // at work
   bool fails_ = false;
   bool timed_ = false;
+  bool has_begun_ = false;
   bool stop_ = false;
   std::int64_t works_ = 0;
   std::thread thread_;

@@ -66,6 +66,11 @@ class FakeMemory {
     const Range* range = range_at(at);
     return range && at + bytes <= range->end && (!range->device || range->device == device);
   }
+  bool is_of(const void* device, const void* at) const {
+    const std::lock_guard lock(mutex_);
+    const Range* range = range_at(static_cast<const std::byte*>(at));
+    return range && range->device == device;
+  }
   bool host_may(const void* begin, std::size_t bytes) const {
     if (none_of_devices()) return true;
     const std::lock_guard lock(mutex_);
