@@ -64,6 +64,8 @@ struct Received {
   bool ends = false;
   /// The source was retuned from this sample on, and `info` has the new setting; -1: no retune.
   std::int64_t tuned = -1;
+  /// What was at these places before is delivered again, for a bench: its levels are not measured again.
+  bool again = false;
 };
 
 class SourceOptions;

@@ -33,6 +33,7 @@ class FreeSource final : public Source {
     Received r;
     r.event = Received::Event::samples;
     r.samples = pace_ns_ > 0 ? std::min(most, block_) : most;
+    r.again = true;
     return r;
   }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -15,12 +16,14 @@
 namespace iqd {
 namespace {
 
+constexpr double kAllOfACpu = 0.9;        // of a CPU: the thread that feeds the pipeline has hardly waited for it
 constexpr double kMostWaitSeconds = 120;  // for the source to fill the ring, and for the lanes to empty it
 
 /// Shared by the bench and its source.
 struct Feed {
   std::atomic<bool> kept{false};         // the ring is full, and its contents stay
   std::atomic<std::int64_t> pace_ns{0};  // between blocks; 0: as fast as possible
+  std::atomic<std::int64_t> used_ns{0};  // time of a CPU that its thread has used
   std::int64_t block = 0;
 };
 
@@ -33,6 +36,7 @@ class KeptSource final : public Source {
   }
   StreamInfo info() const override { return info_; }
   Received receive(std::span<std::byte* const> into, std::int64_t most) override {
+    feed_.used_ns = thread_ns();
     if (!feed_.kept) {
       if (into[0] >= furthest_) return fill(into, most);
       source_.reset();
@@ -56,6 +60,7 @@ class KeptSource final : public Source {
     Received r;
     r.event = Received::Event::samples;
     r.samples = most;
+    r.again = true;
     if (pace == 0) return r;
     // A call may want less than a block.
     if (left_ > 0) {
@@ -159,11 +164,16 @@ void bench_lanes_of(const std::string& file, const BenchOptions& options, std::i
   pipeline.start();
   wait_until(pipeline, "the source did not fill the ring", [&] { return feed.kept.load(); });
   observe_some(pipeline, options.seconds);  // warm
+  const std::int64_t began_ns = steady_ns(), used_ns = feed.used_ns;
   const FreeRun flat_out = observe_some(pipeline, options.seconds);
+  const double feeding = static_cast<double>(feed.used_ns - used_ns) /
+                         static_cast<double>(std::max<std::int64_t>(steady_ns() - began_ns, 1));
   std::string with = fmt::format("{} lanes", pipeline.status().lanes);
   if (flat_out.device_bytes > 0)
     with += fmt::format(", {:.0f} MB on the GPU", static_cast<double>(flat_out.device_bytes) / 1e6);
-  rows.push_back(pipeline_row(pipeline.status(), flat_out, feed.block, "flat out, " + with));
+  const std::string_view bound = feeding > kAllOfACpu ? ", bound by the thread that feeds it" : "";
+  rows.push_back(pipeline_row(pipeline.status(), flat_out, feed.block, fmt::format("flat out, {}{}", with, bound)));
+  rows.back().further = {{"feeding", feeding}};
   // Slow enough that no block waits for another.
   feed.pace_ns = static_cast<std::int64_t>(2e9 * pipeline.status().lanes / flat_out.blocks_per_second);
   // A block may wait for samples of the next one, so one is always in flight.

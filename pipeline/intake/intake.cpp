@@ -175,7 +175,7 @@ void Intake::take(Received received) {
   const std::int64_t now = steady_ns();
   const std::int64_t missing = clock_.missing_before(received, cutter_.position(), now, silence_.last_data_ns());
   counters_.received.add(static_cast<std::uint64_t>(received.samples));
-  meter_.look(writer_.last(), received.samples);
+  if (!received.again) meter_.look(writer_.last(), received.samples);
   all_is_well();
   if (missing > 0) {
     // They were written before the gap was known; their place is further on.

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/support/radio_rig.hpp"
 
 namespace iqd::testing {
@@ -23,6 +25,18 @@ TEST(Intake, ShortReadsMakeWholeBlocks) {
     for (const Sent& s : rig.records[0].sent) EXPECT_EQ(s.extent, 64);
     EXPECT_EQ(rig.counters.state.load(), SourceState::ended);
     EXPECT_TRUE(rig.records[0].finished);
+  }
+}
+
+/// A bench delivers the same samples over and over, faster than a thread can read them.
+TEST(Intake, WhatIsDeliveredAgainIsNotMeasured) {
+  for (const bool again : {false, true}) {
+    Rig::Options o;
+    o.info.element = Element::sc16;
+    Rig rig(o, {{{{.samples = 1000, .again = again}}}});
+    rig.run();
+    rig.expect_conserved();
+    EXPECT_EQ(std::isnan(rig.counters.channels.at(0).peak_dbfs.value()), again);
   }
 }
 

@@ -52,6 +52,7 @@ struct Step {
   std::optional<std::int64_t> time_ns{};  // an invalid time stamp, once
   std::int64_t wait_ns = 0;               // before the step, in the driver
   std::int64_t repeat = 1;                // how many times, if not samples
+  bool again = false;                     // as of a bench
   bool ends = false;                      // a piece of the stream, with its last sample
 };
 
@@ -146,6 +147,7 @@ class ScriptedSource : public Source {
     clock_offset_ns_ += std::exchange(step.jump_ns, 0);
     view_.next += r.lost + std::exchange(step.unsaid, 0);
     r.has_time = step.timed;
+    r.again = step.again;
     if (step.timed && step.time_ns)
       r.time_ns = *std::exchange(step.time_ns, std::nullopt);
     else if (step.timed)
