@@ -20,7 +20,7 @@ int DeviceSplit::groups_for(const PartSize& size) const noexcept {
   // All of a device may be a little more than its groups.
   const auto at_most_all = [this](int n) { return std::clamp(n, 1, std::max(usable(), 1)); };
   if (size.processors > 0) return at_most_all((size.processors + group_size - 1) / group_size);
-  return at_most_all(static_cast<int>(std::lround(size.percent / 100 * all() / group_size)));
+  return at_most_all(static_cast<int>(std::ceil(size.percent / 100 * usable() - 0.5)));
 }
 
 namespace {

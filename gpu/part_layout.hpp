@@ -23,8 +23,8 @@ struct DeviceSplit {
   /// Groups that are large enough for a part. A small remainder only goes along with others.
   int usable() const noexcept { return groups + (remainder >= group_size ? 1 : 0); }
   int processors_of(const Groups& some) const noexcept;
-  /// A number of multiprocessors is rounded up. A percentage is rounded to the nearest number of groups, at least one:
-  /// rounded up, two halves would not fit together.
+  /// A number of multiprocessors is rounded up. A percentage is rounded to the nearest number of groups, at least one,
+  /// and halves are rounded down, so that two shares of 100 % fit together.
   int groups_for(const PartSize& size) const noexcept;
 };
 

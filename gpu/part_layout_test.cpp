@@ -54,6 +54,10 @@ TEST(PartLayout, RoundsProcessorsUp) {
   }
 }
 
+TEST(PartLayout, PercentagesOfAllFitTogether) {
+  for (double p = 4; p <= 96; p += 0.125) EXPECT_TRUE(all_fit(kH200, of_percent({p, 100 - p}))) << p;
+}
+
 TEST(PartLayout, RoundsPercentToTheNearestGroup) {
   const auto processors = [](double percent) { return 8 * kH200.groups_for({.percent = percent}); };
   EXPECT_EQ(processors(12), 16);

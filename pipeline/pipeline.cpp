@@ -227,6 +227,11 @@ void Pipeline::abandon_radio() noexcept {
   counters_->drops(Drop::stopped).add(status().in_flight);
 }
 
+bool Pipeline::is_on_device() const {
+  const std::lock_guard lock(exchange_);
+  return !backends_.backends.devices.empty() && !finished();
+}
+
 Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems& problems) {
   constexpr std::size_t kMostRetired = 4;
   tidy();

@@ -96,6 +96,8 @@ class Pipeline {
   void stop() noexcept;
   /// Stops waiting for readers.
   void interrupt() noexcept;
+  /// Runs, and on a device.
+  bool is_on_device() const;
   /// The stream has ended, all results were handed over, and the source is closed.
   bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
   /// Why the pipeline ended too early: after `finished`, or before if a backend failed.

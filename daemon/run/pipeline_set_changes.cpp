@@ -206,7 +206,7 @@ PipelineSet::Steps PipelineSet::steps_to(Loaded& next, Scope scope) {
       continue;
     }
     SpecChange change = compare((*here)->spec(), spec);
-    if (change.none()) continue;
+    if (change.none() || (change.is_by_others() && !(*here)->is_on_device())) continue;
     require_there(**here, spec, change);
     std::optional<Reload> reload;
     if (scope == Scope::all) reload = {change.keys, undone_by(spec, (*here)->spec(), catalogue(), origins_)};

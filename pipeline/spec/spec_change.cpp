@@ -52,9 +52,8 @@ class Comparison {
     const auto fields = [](PipelineSpec& spec) { return [&spec](FieldVisitor& v) { pipeline_fields(spec, v); }; };
     for (const Difference& d : differences(fields(a), fields(b))) plan(d.key);
     if (a.overrun != b.overrun) plan("overrun");
-    // The same keys mean something else after other pipelines of the file have changed.
-    if (a.gpu_share == b.gpu_share && !same_part(a, b)) plan("gpu.share");
-    if (a.realtime.priority == b.realtime.priority && a.urgency != b.urgency) plan("realtime.priority");
+    if (a.gpu_share == b.gpu_share && !same_part(a, b)) by_others("gpu.share");
+    if (a.realtime.priority == b.realtime.priority && a.urgency != b.urgency) by_others("realtime.priority");
   }
   void source(PipelineSpec& a, PipelineSpec& b) {
     if (a.driver != b.driver) {
@@ -104,6 +103,10 @@ class Comparison {
   void plan(std::string key) {
     found.plan = true;
     fixed(std::move(key));
+  }
+  void by_others(std::string key) {
+    plan(std::move(key));
+    ++found.by_others;
   }
 };
 

@@ -17,8 +17,10 @@ struct SpecChange {
   bool live = false;                    // live keys of stages
   std::vector<std::string> keys{};      // all that differ: `block`, `fir.taps`, `source.gain`, `publish`
   std::vector<std::string> not_live{};  // those that are not live keys
+  std::size_t by_others = 0;            // how many keys mean something else since other pipelines of the file differ
 
   bool none() const noexcept { return keys.empty(); }
+  bool is_by_others() const noexcept { return by_others == keys.size(); }
 };
 /// Adds an override; later ones win. Drops those whose keys are all overridden later, so that there are never more
 /// overrides than keys.

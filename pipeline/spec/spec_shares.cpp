@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <set>
 
 #include "config/quantity.hpp"
@@ -79,20 +81,20 @@ void refuse_excess(const PipelineSpec& spec, const PartsOfDevices& parts) {
 
 void divide_devices(Spec& spec) {
   PartsOfDevices parts;
-  std::set<std::int64_t> priorities;
+  std::map<std::string, std::set<std::int64_t>> priorities;  // by device
   for (const PipelineSpec& pipeline : spec.pipelines) {
     add_share(pipeline, parts);
-    if (!wanted_devices(pipeline).empty()) priorities.insert(pipeline.realtime.priority);
+    for (const std::string& device : wanted_devices(pipeline)) priorities[device].insert(pipeline.realtime.priority);
   }
   for (PipelineSpec& pipeline : spec.pipelines) {
     refuse_excess(pipeline, parts);
-    const std::vector<std::string> devices = wanted_devices(pipeline);
-    for (const std::string& device : devices)
+    for (const std::string& device : wanted_devices(pipeline)) {
       if (const auto all = parts.find(device); all != parts.end())
         pipeline.shares[device] = {pipeline.name, all->second};
-    if (!devices.empty())
-      pipeline.urgency =
-          static_cast<int>(std::distance(priorities.begin(), priorities.lower_bound(pipeline.realtime.priority)));
+      const std::set<std::int64_t>& ranks = priorities[device];
+      const auto rank = std::distance(ranks.begin(), ranks.find(pipeline.realtime.priority));
+      pipeline.urgency = std::max(pipeline.urgency, static_cast<int>(rank));
+    }
   }
 }
 

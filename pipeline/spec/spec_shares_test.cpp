@@ -38,7 +38,8 @@ struct Pipelines {
 };
 
 TEST(SpecShares, AreProcessorsOrPercent) {
-  for (const char* good : {"16 SM", "16SM", "1 SM", "12 %", "12.5%", "100 %", "0.1 %"}) EXPECT_EQ(share_problem(good), "");
+  for (const char* good : {"16 SM", "16SM", "1 SM", "12 %", "12.5%", "100 %", "0.1 %"})
+    EXPECT_EQ(share_problem(good), "");
   Pipelines file({"gpu: {share: 16 SM}", "gpu: {share: 12.5 %}"});
   EXPECT_THAT(file[0].shares.at("cuda:0").parts,
               ElementsAre(DeviceShare::Part{"a", {.processors = 16}}, DeviceShare::Part{"b", {.percent = 12.5}}));
@@ -47,9 +48,10 @@ TEST(SpecShares, AreProcessorsOrPercent) {
 
 TEST(SpecShares, OthersAreRefused) {
   for (const char* bad : {"16", "16 foo", "-3", "SM", "1.5 SM", "many SM", "nan %", "16 SM 12 %"})
-    EXPECT_EQ(share_problem(bad), fmt::format("x.yaml:3:7 gpu.share: '{}' is not a number of multiprocessors (`16 SM`) or "
-                                           "a percentage (`12 %`)\n",
-                                           bad));
+    EXPECT_EQ(share_problem(bad),
+              fmt::format("x.yaml:3:7 gpu.share: '{}' is not a number of multiprocessors (`16 SM`) or "
+                          "a percentage (`12 %`)\n",
+                          bad));
   for (const char* bad : {"0 SM", "-3 SM", "1e9 SM"})
     EXPECT_EQ(
         share_problem(bad),
@@ -65,8 +67,8 @@ TEST(SpecShares, OthersAreRefused) {
 TEST(SpecShares, HaveNoEffectOnTheCpu) {
   EXPECT_EQ(share_problem("16 SM", "cpu"), "x.yaml:3:7 gpu.share: has no effect: the pipeline runs on the CPU alone\n");
   EXPECT_EQ(share_problem("16 SM",
-                       "cpu\nstages:\n  - window: {backend: cuda}\npublish:\n"
-                       "  - {port: window, topic: a, bind: x}"),
+                          "cpu\nstages:\n  - window: {backend: cuda}\npublish:\n"
+                          "  - {port: window, topic: a, bind: x}"),
             "");
 }
 
@@ -108,6 +110,8 @@ TEST(SpecShares, UrgencyIsTheRankOfThePriority) {
   for (const PipelineSpec& p : file.spec.pipelines) urgencies.push_back(p.urgency);
   EXPECT_THAT(urgencies, ElementsAre(2, 0, 1, 2, 0));
   EXPECT_EQ(Pipelines({"realtime: {priority: 50}"})[0].urgency, 0) << "alone";
+  Pipelines apart({"backend: cuda:0, realtime: {priority: 50}", "backend: cuda:1, realtime: {priority: 7}"});
+  EXPECT_EQ(apart[0].urgency, 0) << "alone on its device";
 }
 
 TEST(SpecShares, AChangeConcernsItsPipelineAndThoseWithoutAShare) {
@@ -117,6 +121,8 @@ TEST(SpecShares, AChangeConcernsItsPipelineAndThoseWithoutAShare) {
   EXPECT_THAT(changes(0), ElementsAre("gpu.share"));
   EXPECT_TRUE(changes(1).empty());
   EXPECT_THAT(changes(2), ElementsAre("gpu.share"));
+  EXPECT_FALSE(compare(running[0], next[0]).is_by_others());
+  EXPECT_TRUE(compare(running[2], next[2]).is_by_others());
   EXPECT_TRUE(changes(3).empty());
   EXPECT_TRUE(same_part(running[1], next[1]));
   EXPECT_FALSE(same_part(running[2], next[2]));
