@@ -395,11 +395,10 @@ class Commands(iqd.SystemTest):
 
     def test_bench_of_a_pipeline(self):
         rows = self.bench(self.write(), "--lanes", 1, "--lanes", 2)
-        self.assertEqual([", ".join(r["variant"].split(", ")[:2]) for r in rows], [
-            "flat out, 1 lanes", "one by one, 1 lanes", "flat out, 2 lanes", "one by one, 2 lanes"])
-        for row in rows[::2]:
-            self.assertGreater(row["feeding"], 0)
-            self.assertEqual("bound by the thread that feeds it" in row["variant"], row["feeding"] > 0.9)
+        self.assertGreater(min(row["feeding"] for row in rows[::2]), 0)
+        bound = [", bound by the thread that feeds it" if row["feeding"] > 0.9 else "" for row in rows[::2]]
+        self.assertEqual([r["variant"] for r in rows], [f"flat out, 1 lanes{bound[0]}", "one by one, 1 lanes",
+                                                        f"flat out, 2 lanes{bound[1]}", "one by one, 2 lanes"])
         # The bench waits for blocks that take longer than the time of a row.
         slow = "fir: {design: {type: low_pass, cutoff: 1 MHz, ntaps: 32001}, method: direct}"
         rows += self.bench(self.write(DOCUMENT.replace("fir: {taps: [1, 2, 3], decimation: 4}", slow)), "--lanes", 1)

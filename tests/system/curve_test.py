@@ -201,6 +201,11 @@ class Curve(iqd.SystemTest):
     def sub(self, *arguments):
         return iqd.command("sub", *arguments, "--quiet")
 
+    def subs(self, *all_arguments):
+        """Runs several at once."""
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            return list(pool.map(lambda arguments: self.sub(*arguments), all_arguments))
+
     def assertHints(self, *all_arguments):
         """Of several readers at once: the words that each must say, and its arguments."""
         with concurrent.futures.ThreadPoolExecutor() as pool:
@@ -214,12 +219,14 @@ class Curve(iqd.SystemTest):
             daemon.wait_for(lambda s: s["received"] > 0)
             good = self.sub(where, "iq", "--count", 3, "--seconds", iqd.PATIENCE, *keys)
             self.assertEqual((good.returncode, good.stderr), (0, ""))
-            eve = [where, "iq", "--key", self.folder / "eve.secret", *keys[2:]]
-            self.assertHints(
-                ("the publisher has `curve:`: give --server and --key", where, "iq"),
-                ("the handshake fails: --server must be", *eve),
-                ("nothing listens there", iqd.endpoint(), "iq", *keys))
-            self.assertEqual(self.sub(*eve, "--seconds", 1).returncode, 1)
+            plain = [where, "iq"]
+            wrong = [where, "iq", "--key", self.folder / "eve.secret", *keys[2:]]
+            nobody = [iqd.endpoint(), "iq", *keys]
+            self.assertHints(("the publisher has `curve:`: give --server and --key", *plain),
+                             ("the handshake fails: --server must be", *wrong),
+                             ("nothing listens there", *nobody))
+            done = self.subs(*([*arguments, "--seconds", 1] for arguments in (plain, wrong, nobody)))
+            self.assertEqual([d.returncode for d in done], [1, 1, 1])
             self.assertEqual(daemon.stop(), 0, daemon.text)
         self.assertEqual(self.sub(where, "iq", *keys[:2]).returncode, 2)
 
