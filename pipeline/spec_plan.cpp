@@ -66,7 +66,7 @@ void take_parts(ChosenBackends& chosen, const PipelineSpec& spec) {
 
 namespace {
 
-/// Copies that the lane's graph does not hold take the host about 3 us longer, in which 0.15 MB cross to the device.
+/// An estimate, not measured: what crosses while the host puts copies on the stream that the lane's graph does not hold.
 constexpr std::size_t kRingSaves = std::size_t{128} << 10;
 
 PlanTarget target_with(const PipelineSpec& spec, bool device, const MappedLimits& measured) {
