@@ -17,9 +17,9 @@ import urllib.request
 LISTEN = "127.0.0.1:9173"
 
 
-def status():
+def statuses():
     with urllib.request.urlopen(f"http://{LISTEN}/api/status", timeout=5) as answer:
-        return json.load(answer)["pipelines"][0]
+        return json.load(answer)["pipelines"]
 
 
 def main():
@@ -40,7 +40,7 @@ def main():
                       str(options.seconds)]
             heard = subprocess.run(reader, stdout=subprocess.PIPE, text=True, check=True)
             messages = json.loads(heard.stdout.splitlines()[-1])["summary"]["messages"]
-            now = status()
+            now = statuses()[0]
             daemon.terminate()
     print(json.dumps({"messages": messages, **{key: now[key] for key in ("latency_us", "dropped", "lost", "blocks",
                                                                          "backend", "steps", "events")}}))

@@ -11,13 +11,11 @@ of the keys `wait`, `backend` and `gpu`. `--keys 'transfer: copy'` gives all of 
 
 import argparse
 import contextlib
-import json
 import pathlib
 import subprocess
 import tempfile
-import urllib.request
 
-PORT = 9173
+from live_latency import LISTEN, statuses
 
 
 class Live:
@@ -38,17 +36,12 @@ class Live:
         return "  - " + "\n    ".join([*self.lines, *keys, *share]) + "\n"
 
 
-def statuses():
-    with urllib.request.urlopen(f"http://127.0.0.1:{PORT}/api/status", timeout=5) as answer:
-        return json.load(answer)["pipelines"]
-
-
 def run(options, lives, with_shares=False):
     keys = ["wait: spin", f"backend: {options.backend}", *options.keys]
     text = "pipelines:\n" + "".join(live.item(keys, with_shares) for live in lives)
     with contextlib.ExitStack() as stack:
         file = stack.enter_context(tempfile.NamedTemporaryFile("w", suffix=".yaml", dir=lives[0].folder))
-        file.write(text + f"monitor: {{listen: \"127.0.0.1:{PORT}\"}}\n")
+        file.write(text + f"monitor: {{listen: \"{LISTEN}\"}}\n")
         file.flush()
         daemon = stack.enter_context(subprocess.Popen([options.iqd, "run", file.name]))
         stack.callback(daemon.terminate)

@@ -79,6 +79,13 @@ Need watch_need(const Plan& plan, bool locked) {
   return {"live page", locked ? bytes : 0, locked ? 0 : bytes};
 }
 
+/// On each device.
+std::size_t device_ring_bytes(const Plan& plan, const RingLayout& host) {
+  if (plan.ringed == kNoPort) return 0;
+  if (host.row_bytes == HostLimits::kNone) return HostLimits::kNone;
+  return DeviceRing::bytes(plan, static_cast<std::int64_t>(host.row_bytes / size_of(plan.ports.front().shape.element)));
+}
+
 void add(Needs& to, Need need) {
   const auto is_same = [&need](const Need& n) { return n.shared && n.what == need.what; };
   if (need.shared && std::ranges::any_of(to, is_same)) return;
@@ -165,12 +172,7 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
   s.slot_bytes = bounded_bytes(s.engine.slots, plan.slot_bytes);
   const RingLayout ring = ring_layout(plan, s.engine.ring_samples);
   s.ring_bytes = ring.bytes();
-  if (plan.ringed != kNoPort)
-    s.device_ring_bytes =
-        ring.row_bytes == HostLimits::kNone
-            ? HostLimits::kNone
-            : DeviceRing::bytes(plan,
-                                static_cast<std::int64_t>(ring.row_bytes / size_of(plan.ports.front().shape.element)));
+  s.device_ring_bytes = device_ring_bytes(plan, ring);
   s.seen_twice = circumstances.locked ? s.ring_bytes : ring.seen_twice;
   s.needs.push_back({fmt::format("ring of {} samples", s.engine.ring_samples), s.ring_bytes});
   s.needs.push_back({fmt::format("{} lanes", s.engine.lanes), s.arena_bytes, 0, s.engine.lanes});

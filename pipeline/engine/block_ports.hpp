@@ -17,6 +17,11 @@ struct SourceWindow {
   Span span;
 };
 
+/// The positions of a block's window.
+inline Span window_of(const SampleBlock& block) noexcept {
+  return {block.first - block.past, block.end() + block.future, block.first, block.end()};
+}
+
 using Arenas = std::array<std::byte*, kSides>;
 
 /// The memory of all ports of a plan while one block runs: in the block's result slot, or in the lane's arenas.

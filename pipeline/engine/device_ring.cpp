@@ -32,11 +32,7 @@ std::size_t DeviceRing::bytes(const Plan& plan, std::int64_t host_samples) noexc
 }
 
 SourceWindow DeviceRing::window(const SampleBlock& block) const noexcept {
-  SourceWindow window;
-  window.span = {block.first - block.past, block.end() + block.future, block.first, block.end()};
-  window.data = at(block.place() - block.past, turn_of(block));
-  window.pitch = static_cast<std::int64_t>(layout_.pitch);
-  return window;
+  return {at(block.place() - block.past, turn_of(block)), static_cast<std::int64_t>(layout_.pitch), window_of(block)};
 }
 
 void DeviceRing::fill(const SampleBlock& block, const SampleRing& host, StreamView stream) noexcept {

@@ -155,10 +155,7 @@ void Engine::start(const SampleBlock& block, int lane, int slot) noexcept {
 }
 
 void Engine::set(SlotWork& work, const SampleBlock& block, int lane) noexcept {
-  SourceWindow window;
-  window.span = {block.first - block.past, block.end() + block.future, block.first, block.end()};
-  window.data = ring_.at(0, block.place() - block.past);
-  window.pitch = ring_.pitch();
+  const SourceWindow window{ring_.at(0, block.place() - block.past), ring_.pitch(), window_of(block)};
   const DeviceRing* const ring = device_ring(lane);
   work.run_in(lane);
   work.use(current_.get());
