@@ -42,6 +42,7 @@ function flow_of(p, rate, at = 0) {
         lost = all.reduce((sum, [, n]) => sum + n, 0);
   const now = rate('lost', lost), late = rate('late', missed), mega = (n = 0) => (n / 1e6).toFixed(3);
   const since = now > 0 ? `⚠ ${count(now)}/s` : 'since the start';
+  const share = p.gpu_share ? `, ${p.gpu_share} SM` : '';
   return [
     ['Received', [mega(received), received < 0.98 * sample_rate ? 'bad' : ''], `of ${mega(sample_rate)} MS/s`],
     ['Samples lost', [count(lost), now > 0 ? 'bad' : warn(lost > 0)], lost ? `${since}, ${all[0][0]}` : since],
@@ -51,7 +52,7 @@ function flow_of(p, rate, at = 0) {
       late > 0 ? `⚠ ${count(late)}/s` : `of ${count(p.blocks)} blocks`
     ],
     ['Lanes', `${lanes.busy}`, `of ${lanes.all} busy`],
-    ['Up', long(at), p.reconnects ? `${p.reconnects} reconnects` : p.backend]
+    ['Up', long(at), p.reconnects ? `${p.reconnects} reconnects` : p.backend + share]
   ];
 }
 

@@ -21,7 +21,7 @@ interface Times { p50: number; p99: number; p999: number; max: number }
 interface Pipeline {
   name: string; backend: string; state: string; trouble: string; slow_stage: string; source: string; sample_rate: number;
   block_s: number; blocks: number; received: number; lost: number; dropped: Record<string, number>; in_flight: number;
-  deadline_misses: number; reconnects: number; lanes: { all: number; busy: number }; slots: { all: number; free: number };
+  deadline_misses: number; reconnects: number; gpu_share: number; lanes: { all: number; busy: number }; slots: { all: number; free: number };
   latency_us: Times; calibrated?: boolean | null; [counter: string]: any;
   events: { stage: string; event: string; count: number; [of: string]: any }[];
   levels: { stage: string; level: string; value: number | null; [of: string]: any }[];
