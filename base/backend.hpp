@@ -147,6 +147,11 @@ struct DeviceShare {
 /// Some multiprocessors of a device, for the queues of one pipeline. They stay assigned while this exists.
 class DevicePart {
  public:
+  /// The pipeline runs in it from now on, so parts that are made later leave it in place. Until then it may be that of
+  /// a change that is refused.
+  void settle() const noexcept { settled_.store(true, std::memory_order_release); }
+  bool is_settled() const noexcept { return settled_.load(std::memory_order_acquire); }
+
   DevicePart(int processors, int all) : processors_(processors), all_(all) {}
   virtual ~DevicePart() = default;
   int processors() const noexcept { return processors_; }
@@ -156,6 +161,7 @@ class DevicePart {
  private:
   int processors_;
   int all_;
+  mutable std::atomic<bool> settled_{false};
 };
 
 struct QueueOptions {

@@ -104,11 +104,10 @@ DividedDevice::DividedDevice(int index) {
   if (split_.remainder > 0) resources_.push_back(remainder);
 }
 
-/// What the pipeline's newest engine has. A part of a change that was refused is gone, and so is that of an old engine,
-/// sooner or later.
+/// What the pipeline's newest engine has. The part of an old one is gone sooner or later.
 Groups DividedDevice::held_by(const std::string& pipeline) const {
   for (auto h = holders_.rbegin(); h != holders_.rend(); ++h)
-    if (h->pipeline == pipeline && !h->part.expired()) return h->groups;
+    if (const auto part = h->part.lock(); h->pipeline == pipeline && part && part->is_settled()) return h->groups;
   return {};
 }
 

@@ -112,10 +112,23 @@ TEST_F(Part, PartsAndTheRestAreDisjoint) {
 
 TEST_F(Part, StaysWhereItIsWhileAnotherGrows) {
   const auto a = take("a", 16, 16), b = take("b", 16, 16);
+  a->settle();
+  b->settle();
   const auto a_next = take("a", 32, 16), b_next = take("b", 32, 16);
   EXPECT_EQ(noted_in(*b), noted_in(*b_next));
   EXPECT_TRUE(are_disjoint(noted_in(*a_next), noted_in(*b)));
   EXPECT_FALSE(are_disjoint(noted_in(*a_next), noted_in(*a))) << "it may reuse its own";
+}
+
+/// Even if somebody still holds its parts.
+TEST_F(Part, ARefusedChangeMovesNothing) {
+  const auto b = take("b", 16, 16);
+  b->settle();
+  const Processors of_b = noted_in(*b);
+  const auto refused = take("b", 16, 48);
+  EXPECT_NE(noted_in(*refused), of_b);
+  EXPECT_EQ(noted_in(*take("b", 16, 16)), of_b);
+  EXPECT_TRUE(are_disjoint(noted_in(*take("a", 16, 16)), of_b));
 }
 
 TEST_F(Part, TooLargeSharesAreRefusedWithTheSum) {

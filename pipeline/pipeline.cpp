@@ -45,6 +45,7 @@ Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& prob
   if (problems.size() > before) return;
   sizing_ = drafted->sizing;
   engines_.replace(build(std::move(*drafted), spec_, backends_.backends));
+  backends_.settle();
   IntakeOptions intake = intake_options(spec_, sizing_);
   calibration_ = intake.calibration;
   asking_for(name_ + ": the samples of all channels", [&] {
@@ -287,6 +288,7 @@ ChangeOutcome Pipeline::go_over(Change change) {
   if (change.engine) {
     engines_.retire(std::move(before));
     backends_ = std::move(change.backends);
+    backends_.settle();
     calibration_ = calibration;
     sizing_ = std::move(change.sizing);
   }

@@ -43,6 +43,11 @@ int ChosenBackends::processors() const noexcept {
   return backends.parts.empty() || !backends.parts.front() ? 0 : backends.parts.front()->processors();
 }
 
+void ChosenBackends::settle() const noexcept {
+  for (const auto& part : backends.parts)
+    if (part) part->settle();
+}
+
 void take_parts(ChosenBackends& chosen, const PipelineSpec& spec) {
   chosen.backends.parts.clear();
   chosen.share.clear();

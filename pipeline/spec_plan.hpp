@@ -22,6 +22,8 @@ struct ChosenBackends {
 
   /// Multiprocessors of its part of the first device; 0: all.
   int processors() const noexcept;
+  /// The pipeline runs here from now on.
+  void settle() const noexcept;
 };
 ChosenBackends choose_backends(const PipelineSpec& spec);
 /// Takes the pipeline's parts of these devices in place of those that it has.
