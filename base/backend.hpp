@@ -214,9 +214,12 @@ class Backend {
   virtual Buffer allocate_shared(std::size_t bytes) = 0;
   virtual void share(std::span<std::byte> memory) = 0;
   virtual void unshare(std::span<std::byte> memory) noexcept = 0;
-  /// Copies rows between host and device, in the order of the stream.
+  /// Copies rows between host and device, or from a device that this one reaches, in the order of the stream.
   virtual void copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t row_bytes,
                     std::size_t rows, StreamView stream) noexcept = 0;
+
+  /// Whether this device can copy from the other's memory; then the way is open from now on.
+  virtual bool reaches(const Backend& other) { return &other == this; }
 
   /// Copies between the host's memory and any memory of this backend, while nothing else runs.
   virtual void upload(std::byte* to, std::span<const std::byte> from) = 0;
@@ -243,7 +246,7 @@ class Backend {
 
 /// The object that a backend's shared library exports as `iqd_backend_module`.
 struct BackendModule {
-  static constexpr std::uint32_t kVersion = 4;
+  static constexpr std::uint32_t kVersion = 5;
   std::uint32_t version;
   /// Number of devices; if 0, `why` says what is missing.
   int (*devices)(std::string& why);

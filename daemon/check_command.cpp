@@ -17,7 +17,7 @@ namespace {
 bool is_on_host(const PlanStep& step, const PipelineSpec& spec) {
   const auto stage = std::ranges::find(spec.stages, step.name, &StageSpec::name);
   const bool own = stage != spec.stages.end() && !stage->backend.empty();
-  return (own ? stage->backend : spec.backend.front()) == "cpu" || !find_cuda_half(step.entry->name);
+  return (own ? stage->backend : spec.backend).front() == "cpu" || !find_cuda_half(step.entry->name);
 }
 
 /// Prints what could not be checked, since this machine has no compiler. False if `run` would fail here.

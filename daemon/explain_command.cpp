@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "daemon/command/commands.hpp"
 #include "pipeline/sizing.hpp"
+#include "pipeline/spec/spec_backends.hpp"
 #include "pipeline/spec_plan.hpp"
 
 namespace iqd {
@@ -33,16 +34,16 @@ Found look_for_backends(const PipelineSpec& spec) {
     return {chosen.backends, target_of(spec, chosen.backends), fmt::format("{}, {}", chosen.names, first.device()),
             chosen.reason, chosen.no_share.empty() ? chosen.share : "not available here: " + chosen.no_share};
   } catch (const SetupError& e) {
-    return {std::nullopt, target_of(spec), fmt::format("{}", fmt::join(spec.backend, ", ")),
+    return {std::nullopt, target_of(spec), fmt::format("{}", fmt::join(backends_of(spec).names, ", ")),
             fmt::format("not available here: {}", e.what())};
   }
 }
 
-std::string_view home_name(const PlanPort& port) {
+std::string home_name(const Plan& plan, const PlanPort& port) {
   if (port.home == Home::window) return "ring window";
-  if (port.home == Home::ring) return "device ring";
   if (port.home == Home::slot) return "result slot";
-  return port.side == Side::device ? "device arena" : "lane arena";
+  if (!on_device(port.side)) return "lane arena";
+  return fmt::format("{} {}", plan.name_of(port.side), port.home == Home::ring ? "ring" : "arena");
 }
 
 std::string rate_text(const PlanPort& port) {
@@ -64,7 +65,7 @@ void explain_ports(const Plan& plan) {
              "memory");
   for (const PlanPort& port : plan.ports)
     fmt::print("  {:<28} {:<34} {:>14} {:>10} {:>7} {:>7}  {}\n", port.name, port.shape.text(), rate_text(port),
-               port.most_new, port.reach.past, port.reach.future, home_name(port));
+               port.most_new, port.reach.past, port.reach.future, home_name(plan, port));
 }
 
 /// `99.54 MHz`, exact to the hertz.
@@ -111,7 +112,7 @@ void explain_steps(const Plan& plan) {
     const std::string note = step.carry_bytes      ? "  (one block at a time, in order)"
                              : !step.parts.empty() ? fmt::format("  ({} fused)", step.parts.size())
                                                    : "";
-    fmt::print("  {:<{}} {:<30} {}{}\n", step.name, widest, in, step.side == Side::device ? "device" : "host", note);
+    fmt::print("  {:<{}} {:<30} {}{}\n", step.name, widest, in, plan.name_of(step.side), note);
   }
 }
 
@@ -136,13 +137,15 @@ void explain_memory(const Sizing& sizing, const StreamInfo& stream) {
 }
 
 void explain_crossing(const Plan& plan) {
-  if (!plan.uses(Side::device)) return;
+  if (!plan.uses_devices()) return;
   const Crossing crossing = crossing_of(plan);
-  fmt::print("  crosses   {:.3f} MB a block to the device{}, {:.3f} MB back\n", megabytes(crossing.to_device),
-             plan.ringed == kNoPort  ? ""
-             : plan.device_count > 1 ? ", each sample once to each"
-                                     : ", each sample once",
-             megabytes(crossing.to_host));
+  const std::size_t keeping = plan.ring_devices().size();
+  fmt::print("  crosses   {:.3f} MB a block to the device{}, {:.3f} MB back{}\n", megabytes(crossing.to_device),
+             keeping == 0  ? ""
+             : keeping > 1 ? ", each sample once to each"
+                           : ", each sample once",
+             megabytes(crossing.to_host),
+             crossing.between > 0 ? fmt::format(", {:.3f} MB between devices", megabytes(crossing.between)) : "");
 }
 
 bool is_whole(const StreamInfo& stream) {

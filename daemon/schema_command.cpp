@@ -35,10 +35,13 @@ json stage_schema() {
   json stages = json::object();
   for (const StageEntry& entry : catalogue().stages) {
     const auto stage = entry.make();
-    json s = schema_of([&](FieldVisitor& v) { stage->fields(v); });
+    std::vector<std::string> backend;
+    json s = schema_of([&](FieldVisitor& v) {
+      stage->fields(v);
+      stage_backend_field(backend, v);
+    });
     s["description"] = entry.summary;
     s["properties"]["name"] = text("name of this stage in the pipeline");
-    s["properties"]["backend"] = text("auto, cpu, cuda or cuda:N");
     s["properties"]["from"] = {{"description", "the ports that its inputs read"},
                                {"type", json::array({"string", "object"})}};
     if (!s.contains("required")) s["type"] = json::array({"object", "null"});

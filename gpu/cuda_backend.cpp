@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
+#include "base/backend_name.hpp"
 #include "base/error.hpp"
 #include "gpu/convolution.hpp"
 #include "gpu/device_facts.hpp"
@@ -71,6 +73,8 @@ class CudaBackend final : public Backend {
   void unshare(std::span<std::byte> memory) noexcept override;
   void copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t row_bytes,
             std::size_t rows, StreamView stream) noexcept override;
+
+  bool reaches(const Backend& other) override;
 
   void upload(std::byte* to, std::span<const std::byte> from) override {
     use();
@@ -174,6 +178,18 @@ void CudaBackend::share(std::span<std::byte> memory) {
 void CudaBackend::unshare(std::span<std::byte> memory) noexcept {
   if (device_.failed()) return;
   cudaHostUnregister(memory.data());
+}
+
+bool CudaBackend::reaches(const Backend& other) {
+  const std::optional<int> peer = other.kind() == BackendKind::cuda ? device_number(other.name()) : std::nullopt;
+  if (!peer) return false;
+  if (*peer == device_.index()) return true;
+  int can = 0;
+  if (cudaDeviceCanAccessPeer(&can, device_.index(), *peer) != cudaSuccess || can == 0) return false;
+  device_.use();
+  const cudaError_t opened = cudaDeviceEnablePeerAccess(*peer, 0);
+  cudaGetLastError();  // `already enabled` counts as an error
+  return opened == cudaSuccess || opened == cudaErrorPeerAccessAlreadyEnabled;
 }
 
 void CudaBackend::copy(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t row_bytes,

@@ -79,9 +79,7 @@ ArrayPlan::ArrayPlan(const ChainedStage& first, std::vector<StageInput> inputs, 
   if (!add_chain(planner, chain)) return;
   plan_ = planner.finish(section, false);
   if (problems.size() > before || !fits_memory(section)) return;
-  std::vector<std::shared_ptr<Backend>> devices;
-  if (side() == Side::device) devices.push_back(backend_);
-  plan_.prepare(*host_, devices);
+  plan_.prepare(*host_, devices());
 }
 
 void ArrayPlan::use_shortest() {

@@ -66,6 +66,10 @@ class ArrayPlan {
   const Plan& plan() const noexcept { return plan_; }
   Backend& host() const noexcept { return *host_; }
   Backend& backend() const noexcept { return *backend_; }
+  /// The backend, if it is a device.
+  std::span<const std::shared_ptr<Backend>> devices() const noexcept {
+    return {&backend_, on_device(side()) ? std::size_t{1} : std::size_t{0}};
+  }
   Side side() const noexcept { return backend_->kind() == BackendKind::cpu ? Side::host : Side::device; }
   const Options& options() const noexcept { return options_; }
   /// The number of samples of the stream that is cut.

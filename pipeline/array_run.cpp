@@ -28,11 +28,12 @@ class ArrayRun::TimedWork final : public BlockWork {
 ArrayLane::ArrayLane(const ArrayPlan& plan) {
   Backend& backend = plan.backend();
   const Plan& p = plan.plan();
-  arenas_[index_of(Side::host)] = backend.allocate_shared(p.arena_bytes[index_of(Side::host)]);
-  arenas_[index_of(Side::device)] = backend.allocate(p.arena_bytes[index_of(Side::device)]);
-  for (std::size_t s = 0; s < kSides; ++s) memory_.arenas[s] = arenas_[s].data();
-  memory_.backend = &backend;
-  if (plan.side() == Side::host) return;
+  host_arena_ = backend.allocate_shared(p.arena_bytes[index_of(Side::host)]);
+  memory_.arenas[index_of(Side::host)] = host_arena_.data();
+  if (!on_device(plan.side())) return;
+  device_arena_ = backend.allocate(p.arena_bytes[index_of(Side::device)]);
+  memory_.arenas[index_of(Side::device)] = device_arena_.data();
+  memory_.devices.front().backend = &backend;
   QueueOptions options;
   options.wait = Wait::spin;
   options.time_every = plan.options().timed ? 1 : 0;
@@ -42,7 +43,7 @@ ArrayLane::ArrayLane(const ArrayPlan& plan) {
 
 ArrayRun::ArrayRun(const ArrayPlan& plan)
     : plan_(plan),
-      carries_(std::make_unique<Carries>(plan.plan(), plan.host(), plan.backend())),
+      carries_(std::make_unique<Carries>(plan.plan(), plan.host(), plan.devices())),
       work_(std::make_unique<TimedWork>(plan.plan(), *carries_, plan.host(), plan.backend())),
       windows_(plan.inputs()) {}
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <memory>
 #include <span>
 #include <vector>
@@ -27,7 +26,8 @@ class ArrayLane {
   Queue* queue() const noexcept { return queue_.get(); }
 
  private:
-  std::array<Buffer, kSides> arenas_;
+  Buffer host_arena_;
+  Buffer device_arena_;
   std::unique_ptr<Queue> queue_;  // of a device
   LaneMemory memory_;
 };

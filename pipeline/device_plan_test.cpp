@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Plans with two sides: what runs where, what is copied, and the keys for it.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <numeric>
 
 #include "base/error.hpp"
 #include "pipeline/sizing.hpp"
+#include "pipeline/spec/spec_backends.hpp"
 #include "pipeline/spec_plan.hpp"
 #include "tests/support/engine_rig.hpp"
 #include "tests/support/test_catalogue.hpp"
@@ -223,7 +226,9 @@ TEST(DevicePlan, ScratchLiesBehindThePortsOfTheDevice) {
                                 "roomy: {}"};
   Problems problems;
   const Section section("", {}, problems);
-  Planner planner("test", kBlock, word_stages(), on_device({}));
+  PlanTarget target = on_device({});
+  target.groups = one_group(2);
+  Planner planner("test", kBlock, word_stages(), target);
   planner.add_source("source", word_source());
   for (const std::int64_t room : {100, 5000, 30}) {
     auto stage = std::make_unique<RoomyStage>();
@@ -235,8 +240,9 @@ TEST(DevicePlan, ScratchLiesBehindThePortsOfTheDevice) {
   const auto host = make_cpu_backend();
   const std::vector<std::shared_ptr<Backend>> devices{std::make_shared<FakeDevice>(0), std::make_shared<FakeDevice>(1)};
   plan.prepare(*host, devices);
-  EXPECT_EQ(plan.device_scratch_offset, (ports + 255) / 256 * 256);
-  EXPECT_EQ(plan.arena_bytes[index_of(Side::device)], plan.device_scratch_offset + 5000) << "only one runs at a time";
+  EXPECT_EQ(plan.scratch_offset[index_of(Side::device)], (ports + 255) / 256 * 256);
+  EXPECT_EQ(plan.arena_bytes[index_of(Side::device)], plan.scratch_offset[index_of(Side::device)] + 5000)
+      << "only one runs at a time";
   EXPECT_EQ(plan.arena_bytes[index_of(Side::host)], 0u);
   for (const PlanStep& s : plan.steps) EXPECT_EQ(s.runs.size(), 2u) << "one per device";
 }
@@ -292,18 +298,50 @@ TEST(DeviceSpec, StagesOfOtherDevices) {
     return problems_of(with("backend: " + backend + "\nstages:\n  - window: {name: a, backend: " + a +
                             "}\n  - window: {name: b, backend: " + b + "}\n"));
   };
-  const auto conflict = [](int line, const std::string& device) {
-    return "x.yaml:" + std::to_string(line) + ":23 stages[" + std::to_string(line - 5) + "].window.backend: '" +
-           device +
-           "' is not the pipeline's device: a pipeline runs on one device, or has all of its stages on each of "
-           "several\n";
+  for (const char* backend : {"cuda:0", "cuda", "cpu", "auto", "[cuda:0, cuda:2]"}) {
+    EXPECT_EQ(stages(backend, "cpu", "cuda"), "");
+    EXPECT_EQ(stages(backend, "cuda:1", "cuda:2"), "");
+    EXPECT_EQ(stages(backend, "[cuda:1, cuda]", "auto"), "");
+  }
+  EXPECT_EQ(stages("cuda", "[cuda:1, cpu]", "gpu"),
+            "x.yaml:5:23 stages[0].window.backend: 'cpu' cannot share blocks: several backends must all be devices\n"
+            "x.yaml:6:23 stages[1].window.backend: 'gpu' is not one of auto, cpu, cuda, cuda:N\n");
+  EXPECT_EQ(stages("cuda", "[]", "cpu"), "x.yaml:5:23 stages[0].window.backend: is empty; leave it out\n");
+  EXPECT_EQ(stages("cuda", "[cuda:1, cuda:1]", "cpu"),
+            "x.yaml:5:23 stages[0].window.backend: 'cuda:1' is named twice\n");
+  EXPECT_EQ(stages("cuda", "{device: 1}", "cpu"),
+            "x.yaml:5:23 stages[0].window.backend: expected a list of strings, found a map\n");
+}
+
+TEST(DeviceSpec, TooManyCombinationsOfDevices) {
+  const auto combinations = [](int count) {
+    std::string lines = "stages:\n";
+    for (int i = 1; i <= count; ++i)
+      lines += fmt::format("  - window: {{name: s{}, backend: [cuda:0, cuda:{}]}}\n", i, i);
+    return problems_of(with(lines));
   };
-  EXPECT_EQ(stages("cuda:0", "cpu", "cuda"), "");
-  EXPECT_EQ(stages("cuda:0", "cuda:1", "cpu"), conflict(5, "cuda:1"));
-  EXPECT_EQ(stages("cuda", "cpu", "cuda:1"), conflict(6, "cuda:1"));
-  EXPECT_EQ(stages("cpu", "cuda:1", "cuda:1"), "");
-  EXPECT_EQ(stages("cpu", "cuda:1", "cuda:0"), conflict(6, "cuda:0"));
-  EXPECT_EQ(stages("auto", "cuda:1", "cuda:2"), conflict(6, "cuda:2"));
+  EXPECT_EQ(combinations(7), "");
+  EXPECT_EQ(combinations(9),
+            "x.yaml:11:24 stages[7].window.backend: the stages name too many combinations of devices: at most 7\n");
+}
+
+/// The devices in the order in which they are opened, and the groups of a file's stages.
+TEST(DeviceSpec, GroupsOfDevices) {
+  const auto use = [](const std::string& backend, const std::string& a, const std::string& b) {
+    File file(with("backend: " + backend + "\nstages:\n  - window: {name: a, backend: " + a +
+                   "}\n  - window: {name: b, backend: " + b + "}\n"));
+    const BackendUse found = backends_of(file.first());
+    std::string text = fmt::format("{}:", fmt::join(found.names, ","));
+    for (const DeviceGroup& g : found.groups) text += fmt::format(" {}={}", g.name, fmt::join(g.devices, ","));
+    return text;
+  };
+  EXPECT_EQ(use("cuda", "cuda:0", "cuda"), "cuda: cuda:0=0");
+  EXPECT_EQ(use("cuda:0", "cuda:1", "cuda"), "cuda:0,cuda:1: cuda:0=0 cuda:1=1");
+  EXPECT_EQ(use("auto", "cuda", "cuda:1"), "cuda:1: cuda:1=0");
+  EXPECT_EQ(use("cpu", "cuda:1", "cuda:0"), "cuda:1,cuda:0: cuda:1=0 cuda:0=1");
+  EXPECT_EQ(use("[cuda:1, cuda:0]", "cuda:0", "cpu"), "cuda:1,cuda:0: cuda:1+cuda:0=0,1 cuda:0=1");
+  EXPECT_EQ(use("cuda:0", "[cuda:0, cuda:3]", "cuda:3"), "cuda:0,cuda:3: cuda:0=0 cuda:0+cuda:3=0,1 cuda:3=1");
+  EXPECT_EQ(use("auto", "cpu", "auto"), "auto: auto=0");
 }
 
 /// If only stages name a device, exactly that one is opened.
@@ -321,6 +359,15 @@ TEST(DeviceSpec, DevicesOfStagesAreOpened) {
 }
 
 TEST(DeviceSpec, SequentialStagesStayOnOneDevice) {
+  const auto own = [](const std::string& backend, const std::string& of_stage) {
+    return problems_of(with("backend: " + backend + "\nstages:\n  - running: {backend: " + of_stage +
+                            "}\npublish:\n  - {port: running, topic: a, bind: x}\n"));
+  };
+  EXPECT_EQ(own("[cuda:0, cuda:1]", "cuda:1"), "");
+  EXPECT_EQ(own("[cuda:0, cuda:1]", "cpu"), "");
+  EXPECT_EQ(own("cuda:0", "[cuda:0, cuda:1]"),
+            "x.yaml:5:15 stages[0].running.backend: the stage takes blocks in sequence, so several devices cannot "
+            "share them\n");
   const std::string stages = "stages:\n  - running: {}\npublish:\n  - {port: running, topic: a, bind: x}\n";
   EXPECT_EQ(problems_of(with("backend: [cuda:0, cuda:1]\n" + stages)),
             "x.yaml:3:1 backend: a stage takes blocks in sequence, so several devices cannot share them\n");
@@ -431,25 +478,38 @@ TEST(DeviceSpec, MemoryOfADevice) {
   PipelineSpec& spec = file.first();
   Sizing sizing;
   sizing.engine.lanes = 3;
-  sizing.device_bytes = 3 * 8'000'000;
   FakeDevice device(1);
-  const auto problem = [&](std::size_t devices, std::size_t free) {
+  const auto problem = [&](std::size_t needed) {
     Problems problems;
     spec.section = Section("", {"x.yaml", 3, 1}, problems);
-    device.budget.free = free;
-    check_device_memory(spec, sizing, device, devices);
+    device.budget.free = 24'000'000;
+    check_device_memory(spec, sizing, device, needed);
     return problems.empty() ? "" : problems.front().what;
   };
-  EXPECT_EQ(problem(1, 24'000'000), "") << "fits exactly";
-  EXPECT_EQ(problem(1, 23'000'000),
-            "blocks of 64 samples and 3 lanes need 24 MB of cuda:1 (a test device), but 23 MB are free; use a "
+  EXPECT_EQ(problem(24'000'000), "") << "fits exactly";
+  EXPECT_EQ(problem(25'000'000),
+            "blocks of 64 samples and 3 lanes need 25 MB of cuda:1 (a test device), but 24 MB are free; use a "
             "smaller block or fewer lanes");
-  EXPECT_EQ(problem(2, 16'000'000), "");
-  EXPECT_EQ(problem(2, 15'000'000),
-            "blocks of 64 samples and 3 lanes need 16 MB of cuda:1 (a test device), but 15 MB are free; use a "
-            "smaller block or fewer lanes")
-      << "one of two has two of three lanes";
-  EXPECT_EQ(problem(3, 8'000'000), "");
+}
+
+/// Lanes use the devices of each group in turn.
+TEST(DeviceSpec, MemoryOfEachDevice) {
+  const auto sizes = [](const std::string& lines) {
+    File file(with(lines));
+    const EngineBackends backends = two_devices();
+    Plan plan = file.plan(target_of(file.first(), backends));
+    plan.prepare(*backends.host, backends.devices);
+    const std::vector<OutputIndex> outputs(file.first().publish.size());
+    Sizing sizing = size_up(file.first(), plan, {.element = Element::i32, .rate_hz = 1e6, .can_wait = true}, outputs);
+    return std::pair(std::move(sizing), plan.arena_bytes);
+  };
+  const std::string stages = "\ntransfer: copy\nlanes: 3\nstages:\n  - window: {name: a}\n  - window: {name: b";
+  const auto [shared, of_shared] = sizes("backend: [cuda:0, cuda:1]" + stages + "}\n");
+  EXPECT_EQ(shared.on_devices, (std::vector<std::size_t>{2 * of_shared[1], of_shared[1]}));
+  const auto [apart, of_apart] = sizes("backend: cuda:0" + stages + ", backend: cuda:1}\n");
+  EXPECT_EQ(apart.on_devices, (std::vector<std::size_t>{3 * of_apart[1], 3 * of_apart[2]}));
+  EXPECT_EQ(apart.device_bytes, 3 * (of_apart[1] + of_apart[2]));
+  EXPECT_GT(of_apart[2], 0u);
 }
 
 TEST(DeviceSpec, SizesOfTwoSides) {

@@ -122,7 +122,8 @@ bool Pipeline::fits(const Draft& draft, const PipelineSpec& spec, const EngineBa
   Allowance allowance;
   if (engines_.get()) allowance.spare_files = 0;
   check_limits(spec, beside(draft.sizing, sizing_), allowance);
-  for (const auto& device : backends.devices) check_device_memory(spec, draft.sizing, *device, backends.devices.size());
+  for (std::size_t d = 0; d < std::min(backends.devices.size(), draft.sizing.on_devices.size()); ++d)
+    check_device_memory(spec, draft.sizing, *backends.devices[d], draft.sizing.on_devices[d]);
   return spec.section.problems().size() == before;
 }
 
@@ -244,7 +245,7 @@ Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems&
                  ": readers still hold results from earlier plans, or the files of recordings are being "
                  "completed; try again later");
   Change change{std::move(next), std::move(what)};
-  const bool same_backends = wanted_backends(change.spec) == wanted_backends(spec_);
+  const bool same_backends = backends_of(change.spec).names == backends_of(spec_).names;
   change.backends = same_backends ? backends_ : choose_backends(change.spec);
   if (same_backends && !same_part(change.spec, spec_)) take_parts(change.backends, change.spec);
   if (!has_share(change.backends, change.spec)) return change;
@@ -254,7 +255,7 @@ Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems&
   change.sizing = drafted->sizing;
   const bool same_place = !change.what.plan && same_layout(drafted->plan, engines_->plan());
   if (same_place && !change.what.live) return change;  // concerns only the radio
-  if (same_place && !drafted->plan.uses(Side::device))
+  if (same_place && !drafted->plan.uses_devices())
     change.plan = std::make_unique<Plan>(std::move(drafted->plan));
   else if (fits(*drafted, change.spec, change.backends.backends))
     change.engine = build(std::move(*drafted), change.spec, change.backends.backends);

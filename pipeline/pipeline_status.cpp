@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "pipeline/outlets/sink_outlet.hpp"
 #include "pipeline/pipeline.hpp"
@@ -72,7 +73,7 @@ PipelineStatus Pipeline::status() const {
     s.gpu_share = backends_.processors();
     s.rate_hz = stream_.rate_hz;
     s.time = stream_.time;
-    s.device_bytes = sizing_.device_bytes + sizing_.device_ring_bytes * backends_.backends.devices.size();
+    s.device_bytes = std::accumulate(sizing_.on_devices.begin(), sizing_.on_devices.end(), std::size_t{0});
     s.resident_bytes = sizing_.resident();
     s.needs = sizing_.needs;
   }

@@ -79,11 +79,27 @@ Need watch_need(const Plan& plan, bool locked) {
   return {"live page", locked ? bytes : 0, locked ? 0 : bytes};
 }
 
-/// On each device.
+/// On each device that keeps the source.
 std::size_t device_ring_bytes(const Plan& plan, const RingLayout& host) {
   if (plan.ringed == kNoPort) return 0;
   if (host.row_bytes == HostLimits::kNone) return HostLimits::kNone;
   return DeviceRing::bytes(plan, static_cast<std::int64_t>(host.row_bytes / size_of(plan.ports.front().shape.element)));
+}
+
+/// Adds up what lanes and rings need of each device.
+void size_devices(Sizing& s, const Plan& plan) {
+  const auto need = [&s](std::size_t device, std::size_t bytes) {
+    if (s.on_devices.size() <= device) s.on_devices.resize(device + 1);
+    s.on_devices[device] = bounded_sum(s.on_devices[device], bytes);
+  };
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) {
+    const DeviceGroup& group = plan.groups[g];
+    const std::size_t arena = plan.arena_bytes[index_of(device_side(g))];
+    s.device_bytes = bounded_sum(s.device_bytes, bounded_bytes(s.engine.lanes, arena));
+    for (std::size_t lane = 0; lane < static_cast<std::size_t>(s.engine.lanes); ++lane)
+      need(group.devices[group.turn_of(lane)], arena);
+  }
+  for (const std::size_t device : plan.ring_devices()) need(device, s.device_ring_bytes);
 }
 
 void add(Needs& to, Need need) {
@@ -168,11 +184,11 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
   for (const std::int64_t cpu : spec.realtime.cpus) s.engine.cpus.push_back(static_cast<int>(cpu));
 
   s.arena_bytes = bounded_bytes(s.engine.lanes, plan.arena_bytes[index_of(Side::host)]);
-  s.device_bytes = bounded_bytes(s.engine.lanes, plan.arena_bytes[index_of(Side::device)]);
   s.slot_bytes = bounded_bytes(s.engine.slots, plan.slot_bytes);
   const RingLayout ring = ring_layout(plan, s.engine.ring_samples);
   s.ring_bytes = ring.bytes();
   s.device_ring_bytes = device_ring_bytes(plan, ring);
+  size_devices(s, plan);
   s.seen_twice = circumstances.locked ? s.ring_bytes : ring.seen_twice;
   s.needs.push_back({fmt::format("ring of {} samples", s.engine.ring_samples), s.ring_bytes});
   s.needs.push_back({fmt::format("{} lanes", s.engine.lanes), s.arena_bytes, 0, s.engine.lanes});

@@ -6,6 +6,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/host_limits.hpp"
@@ -19,10 +20,11 @@ namespace iqd {
 /// and reloads judge by it.
 struct Sizing {
   EngineOptions engine;
-  std::size_t arena_bytes = 0;        // of all lanes, on the host
-  std::size_t slot_bytes = 0;         // of all slots
-  std::size_t device_bytes = 0;       // of all lanes, on devices
-  std::size_t device_ring_bytes = 0;  // on each device
+  std::size_t arena_bytes = 0;            // of all lanes, on the host
+  std::size_t slot_bytes = 0;             // of all slots
+  std::size_t device_bytes = 0;           // of all lanes, on devices
+  std::size_t device_ring_bytes = 0;      // on each device that keeps the source
+  std::vector<std::size_t> on_devices{};  // all of it, by the device's number
   std::size_t ring_bytes = 0;
   std::size_t seen_twice = 0;  // of the ring: pages of its second mapping, which count as resident again
   std::size_t addresses = 0;   // mapped address space, used or not
@@ -76,7 +78,7 @@ struct Allowance {
 };
 /// Reports what does not fit, before anything is allocated.
 void check_limits(const PipelineSpec& spec, const Sizing& sizing, const Allowance& allowance);
-/// The same for one of `devices` devices that share the lanes.
-void check_device_memory(const PipelineSpec& spec, const Sizing& sizing, const Backend& device, std::size_t devices);
+/// The same for one of the pipeline's devices. `needed`: bytes of it.
+void check_device_memory(const PipelineSpec& spec, const Sizing& sizing, const Backend& device, std::size_t needed);
 
 }  // namespace iqd

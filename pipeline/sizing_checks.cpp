@@ -104,10 +104,7 @@ void check_limits(const PipelineSpec& spec, const Sizing& sizing, const Allowanc
                          sizing.threads(), left.threads));
 }
 
-void check_device_memory(const PipelineSpec& spec, const Sizing& sizing, const Backend& device, std::size_t devices) {
-  const auto lanes = static_cast<std::size_t>(sizing.engine.lanes);
-  const std::size_t needed =
-      bounded_sum(sizing.device_bytes / lanes * ((lanes + devices - 1) / devices), sizing.device_ring_bytes);
+void check_device_memory(const PipelineSpec& spec, const Sizing& sizing, const Backend& device, std::size_t needed) {
   const std::size_t free = device.memory().free;
   if (needed <= free) return;
   spec.section.problem(

@@ -29,7 +29,7 @@ namespace iqd {
 ChosenBackends choose_backends(const PipelineSpec& spec) {
   ChosenBackends chosen;
   chosen.backends.host = make_cpu_backend();
-  for (const std::string& name : wanted_backends(spec)) {
+  for (const std::string& name : backends_of(spec).names) {
     BackendChoice choice = choose_backend(name);
     chosen.names += (chosen.names.empty() ? "" : ", ") + choice.backend->name();
     chosen.reason = choice.reason;
@@ -71,12 +71,20 @@ void take_parts(ChosenBackends& chosen, const PipelineSpec& spec) {
 
 namespace {
 
+bool reach_each_other(const std::vector<std::shared_ptr<Backend>>& devices) {
+  bool all = true;
+  for (const auto& device : devices)
+    for (const auto& other : devices) all = (device == other || device->reaches(*other)) && all;
+  return all;
+}
+
 /// An estimate, not measured: what crosses while the host puts copies on the stream that the lane's graph does not hold.
 constexpr std::size_t kRingSaves = std::size_t{128} << 10;
 
 PlanTarget target_with(const PipelineSpec& spec, bool device, const MappedLimits& measured) {
   PlanTarget target;
   target.fuse = spec.fuse;
+  target.groups = backends_of(spec).groups;
   target.side = device && spec.backend.front() != "cpu" ? Side::device : Side::host;
   constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
   switch (spec.transfer) {
@@ -95,7 +103,7 @@ PlanTarget target_with(const PipelineSpec& spec, bool device, const MappedLimits
 PlanTarget target_of(const PipelineSpec& spec, const EngineBackends& backends) {
   const bool device = !backends.devices.empty();
   PlanTarget target = target_with(spec, device, device ? mapped_limits_of(*backends.devices.front()) : MappedLimits{});
-  target.devices = std::max(1, static_cast<int>(backends.devices.size()));
+  target.peers = target.groups.size() < 2 || reach_each_other(backends.devices);
   // A device's compiler is slow to load, so it is only loaded if a stage needs it.
   const bool has_elements =
       std::ranges::any_of(spec.stages, [](const StageSpec& stage) { return stage.as_read->is_elementwise(); });
@@ -170,16 +178,19 @@ void load_as_far_as_read(const StageSpec& stage) {
       stage.section.problems().push_back(found[i]);
 }
 
-void add_stage(Planner& planner, const StageSpec& stage) {
+std::optional<Side> side_of(const StageSpec& stage, const BackendUse& use) {
+  if (stage.backend.empty() || stage.backend.front() == "auto") return std::nullopt;
+  return stage.backend.front() == "cpu" ? Side::host : device_side(use.group_of(stage.backend));
+}
+
+void add_stage(Planner& planner, const StageSpec& stage, const BackendUse& use) {
   if (stage.is_wrong) {
     if (stage.as_read) load_as_far_as_read(stage);
     return planner.add_unread(stage.entry, stage.name, stage.from, stage.section);
   }
   if (!stage.as_read->load(stage.section))
     return planner.add_unread(stage.entry, stage.name, stage.from, stage.section);
-  std::optional<Side> side;
-  if (stage.backend == "cpu" || is_device(stage.backend)) side = is_device(stage.backend) ? Side::device : Side::host;
-  planner.add_stage(*stage.entry, stage.name, stage.make(), stage.from, stage.section, side);
+  planner.add_stage(*stage.entry, stage.name, stage.make(), stage.from, stage.section, side_of(stage, use));
 }
 
 void add_stages(Planner& planner, const PipelineSpec& spec) {
@@ -187,11 +198,24 @@ void add_stages(Planner& planner, const PipelineSpec& spec) {
   const auto is_taken = [&](const std::string& name) {
     return std::ranges::find(spec.stages, name, &StageSpec::name) != spec.stages.end();
   };
+  const BackendUse use = backends_of(spec);
   for (const StageSpec& stage : spec.stages) {
-    add_stage(planner, stage);
+    add_stage(planner, stage, use);
     for (const std::string& other : stage.other_names)
       if (!is_taken(other)) planner.forget_name(other);
     if (!stage.name.empty() && !names.insert(stage.name).second) planner.forget_name(stage.name);
+  }
+}
+
+/// Several devices cannot take turns with blocks where a state passes from each to the next.
+void refuse_shared_carries(const Plan& plan, const PipelineSpec& spec) {
+  for (const PlanStep& step : plan.steps) {
+    if (step.carry_bytes == 0 || !on_device(step.side) || plan.group(step.side).devices.size() == 1) continue;
+    const auto stage = std::ranges::find(spec.stages, step.name, &StageSpec::name);
+    const bool is_own = stage != spec.stages.end() && !stage->backend.empty();
+    return (is_own ? stage->section : spec.section)
+        .problem("backend", fmt::format("{} takes blocks in sequence, so several devices cannot share them",
+                                        is_own ? "the stage" : "a stage"));
   }
 }
 
@@ -212,8 +236,7 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
   for (const std::string& port : spec.watch) planner.publish(port, *spec.watch_section, "watch");
   Plan plan = planner.finish(spec.section, !spec.short_blocks);
   for (PlanOutput& output : plan.outputs) output.format.hardware = stream.hardware;
-  if (plan.sequential() && spec.backend.size() > 1)
-    spec.section.problem("backend", "a stage takes blocks in sequence, so several devices cannot share them");
+  refuse_shared_carries(plan, spec);
   for (std::size_t r = 0; r < routes.size(); ++r)
     std::visit(RouteCheck{plan, judged_output(plan, outputs[r], stream)}, routes[r]);
   sort_by_place(problems, before);

@@ -52,9 +52,8 @@ void add_real_time(Findings& all, const PipelineSpec& pipeline) {
 }
 
 bool any_device_wanted(const Spec& spec) {
-  return std::ranges::any_of(spec.pipelines, [](const PipelineSpec& p) {
-    return std::ranges::any_of(wanted_backends(p), [](const std::string& name) { return name != "cpu"; });
-  });
+  return std::ranges::any_of(spec.pipelines,
+                             [](const PipelineSpec& p) { return backends_of(p).names.front() != "cpu"; });
 }
 
 std::set<std::string> soapy_drivers(const std::vector<RadioUse>& radios) {

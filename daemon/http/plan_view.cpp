@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/axes.hpp"
 
@@ -13,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 std::string_view side_name(Side side) {
-  return side == Side::device ? "device" : "host";
+  return on_device(side) ? "device" : "host";
 }
 
 std::string_view home_name(Home home) {
@@ -61,6 +62,11 @@ json time_json(const Histogram::Snapshot& time) {
           {"max_us", static_cast<double>(time.worst_ns) / 1e3}};
 }
 
+std::string backend_of(const Plan& plan, Side side, const PipelineStatus& status) {
+  if (!on_device(side)) return "cpu";
+  return plan.groups.size() > 1 ? plan.group(side).name : status.backend;
+}
+
 json stages_json(const Plan& plan, const PipelineStatus& status) {
   json all = json::array();
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -75,7 +81,7 @@ json stages_json(const Plan& plan, const PipelineStatus& status) {
                    {"out", out},
                    {"fused", step.parts},
                    {"side", side_name(step.side)},
-                   {"backend", step.side == Side::device ? status.backend : "cpu"},
+                   {"backend", backend_of(plan, step.side, status)},
                    {"in_order", step.carry_bytes > 0},
                    {"scratch_bytes", step.scratch_bytes},
                    {"time", i < status.steps.size() ? time_json(status.steps[i].time) : json()}});
@@ -128,31 +134,32 @@ json plan_json(const Plan& plan, const PipelineStatus& now, const PipelineStatus
   json ports = json::array();
   const std::vector<PortPlace> places = now.places.size() == plan.ports.size() ? now.places : places_of(plan);
   for (std::size_t p = 0; p < plan.ports.size(); ++p) ports.push_back(port_json(plan, plan.ports[p], places[p]));
-  return {{"name", now.name},
-          {"source", {{"driver", now.radio}, {"state", kSourceStateNames[static_cast<std::size_t>(now.state)]}}},
-          {"backend", now.backend},
-          {"sample_rate", now.rate_hz},
-          {"block", {{"samples", plan.block}, {"seconds", now.block_s}}},
-          {"samples_per_second", growth(now.received, then ? then->received : 0, then ? seconds : 0)},
-          {"lost", now.lost},
-          {"dropped", dropped_json(now)},
-          {"queues",
-           {{"in_flight", now.in_flight},
-            {"lanes", now.lanes},
-            {"lanes_busy", now.lanes_busy},
-            {"slots", now.slots},
-            {"slots_free", now.slots_free}}},
-          {"memory",
-           {{"lane_bytes", plan.arena_bytes[index_of(Side::host)]},
-            {"device_lane_bytes", plan.arena_bytes[index_of(Side::device)]},
-            {"slot_bytes", plan.slot_bytes},
-            {"device_bytes", now.device_bytes},
-            {"resident_bytes", now.resident_bytes},
-            {"needs", needs_json(now)}}},
-          {"ports", ports},
-          {"stages", stages_json(plan, now)},
-          {"results_time", now.steps.empty() ? json() : time_json(now.steps.back().time)},
-          {"messages", messages_json(now, then, seconds)}};
+  return {
+      {"name", now.name},
+      {"source", {{"driver", now.radio}, {"state", kSourceStateNames[static_cast<std::size_t>(now.state)]}}},
+      {"backend", now.backend},
+      {"sample_rate", now.rate_hz},
+      {"block", {{"samples", plan.block}, {"seconds", now.block_s}}},
+      {"samples_per_second", growth(now.received, then ? then->received : 0, then ? seconds : 0)},
+      {"lost", now.lost},
+      {"dropped", dropped_json(now)},
+      {"queues",
+       {{"in_flight", now.in_flight},
+        {"lanes", now.lanes},
+        {"lanes_busy", now.lanes_busy},
+        {"slots", now.slots},
+        {"slots_free", now.slots_free}}},
+      {"memory",
+       {{"lane_bytes", plan.arena_bytes[index_of(Side::host)]},
+        {"device_lane_bytes", std::accumulate(plan.arena_bytes.begin() + 1, plan.arena_bytes.end(), std::size_t{0})},
+        {"slot_bytes", plan.slot_bytes},
+        {"device_bytes", now.device_bytes},
+        {"resident_bytes", now.resident_bytes},
+        {"needs", needs_json(now)}}},
+      {"ports", ports},
+      {"stages", stages_json(plan, now)},
+      {"results_time", now.steps.empty() ? json() : time_json(now.steps.back().time)},
+      {"messages", messages_json(now, then, seconds)}};
 }
 
 }  // namespace

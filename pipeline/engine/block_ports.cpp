@@ -55,7 +55,7 @@ std::uint64_t BlockPorts::layout_key() const noexcept {
   };
   // If a device keeps the source, its steps read nothing else of it.
   const auto is_read = [this](PortIndex source) {
-    return source > 0 || plan_->ringed == kNoPort ||
+    return source > 0 || plan_->ringed == kNoPort || plan_->reads_source_in_place() ||
            std::ranges::any_of(plan_->outputs, [source](const PlanOutput& o) { return o.port == source; });
   };
   if (plan_->ringed != kNoPort) mix_memory(copied_);

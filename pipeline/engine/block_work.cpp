@@ -44,14 +44,14 @@ BlockWork::~BlockWork() = default;
 void BlockWork::set(const SampleBlock& block, std::span<const SourceWindow> windows, const LaneMemory& lane,
                     const SourceWindow& copied) noexcept {
   mark_pending();
-  lane_ = lane;
+  lane_ = &lane;
   failed_ = false;
   missing_.clear();
   next_step_ = 0;
   key_ = 0;
   ports_.set(block, windows, copied, lane.arenas);
   // How far sequential stages reach is only known when it is the block's turn.
-  if (!plan().uses(Side::device) || plan().sequential()) return;
+  if (!plan().uses_devices() || plan().sequential()) return;
   for (const PlanStep& step : plan().steps) ports_.open_step(step);
   key_ = ports_.layout_key();
 }
@@ -59,9 +59,9 @@ void BlockWork::set(const SampleBlock& block, std::span<const SourceWindow> wind
 void BlockWork::rehearse(Queue& lane) {
   if (!device_part_) return lane.rehearse(*this);
   for (const PlanPart& part : plan().parts) {
-    if (part.side == Side::host) continue;
+    if (!on_device(part.side)) continue;
     device_part_->set(part);
-    lane_.device->rehearse(*device_part_);
+    lane_->on(part.side).queue->rehearse(*device_part_);
   }
 }
 
@@ -69,10 +69,10 @@ void BlockWork::enqueue(StreamView stream, StepClock* clock) noexcept {
   if (!device_part_) run_part(plan().parts.front(), stream, clock, 0);
   for (std::size_t p = 0; device_part_ && p < plan().parts.size(); ++p) {
     const PlanPart& part = plan().parts[p];
-    if (part.side == Side::host)
-      run_part(part, {}, clock, part.begin);
-    else
+    if (on_device(part.side))
       run_on_device(part);
+    else
+      run_part(part, {}, clock, part.begin);
     if (failed_) return give_up_turns();
   }
   missing_.spread(plan(), plan().steps.size());
@@ -85,8 +85,9 @@ void BlockWork::give_up_turns() noexcept {
 
 void BlockWork::run_on_device(const PlanPart& part) noexcept {
   device_part_->set(part);
-  lane_.device->submit(*device_part_);
-  lane_.device->wait(*device_part_);
+  Queue& queue = *lane_->on(part.side).queue;
+  queue.submit(*device_part_);
+  queue.wait(*device_part_);
   failed_ = !device_part_->good();
 }
 
@@ -123,8 +124,9 @@ void BlockWork::run_step(StepIndex index, StreamView stream) noexcept {
   // Some new positions do not exist at an end, or after a gap if inputs begin at different positions.
   io.first_new = std::max(lead.first_new, lead.first);
   io.end_new = std::max(io.first_new, std::min(lead.end_new, lead.end));
-  io.scratch = lane_.arenas[index_of(Side::host)] + step.scratch_offset;
-  io.device_scratch = lane_.arenas[index_of(Side::device)] + plan().device_scratch_offset;
+  io.scratch = lane_->arenas[index_of(Side::host)] + step.scratch_offset;
+  if (const std::size_t side = index_of(step.side); on_device(step.side))
+    io.device_scratch = lane_->arenas[side] + plan().scratch_offset[side];
   io.block = &block();
   if (step.carry_bytes)
     run_in_turn(index, io, stream);
@@ -135,10 +137,10 @@ void BlockWork::run_step(StepIndex index, StreamView stream) noexcept {
 void BlockWork::run_stage(StepIndex index, StageIo& io, StreamView stream) noexcept {
   const PlanStep& step = plan().steps[index];
   bool failed = false;
-  if (step.side == Side::host) io.failed = &failed;
+  if (!on_device(step.side)) io.failed = &failed;
   running_.step.store(index, std::memory_order_relaxed);
   running_.began_ns.store(steady_ns(), std::memory_order_release);
-  step.runs[step.side == Side::device ? lane_.device_index : 0]->enqueue(io, stream);
+  step.runs[on_device(step.side) ? lane_->on(step.side).turn : 0]->enqueue(io, stream);
   running_.began_ns.store(0, std::memory_order_release);
   if (failed) missing_.fail(index);
 }
@@ -182,12 +184,12 @@ void BlockWork::copy_out(const PlanPart& part, StreamView stream) noexcept {
   }
 }
 
-/// In a mixed plan, these are the steps on the host; the device's parts report their own.
+/// In a mixed plan, these are the steps on the host; the devices' parts report their own.
 void BlockWork::timed(std::span<const std::int64_t> steps_ns) noexcept {
   if (!device_part_) return part_times(plan().parts.front(), steps_ns);
   if (failed_) return;
   for (const PlanPart& part : plan().parts)
-    if (part.side == Side::host) step_times(part.begin, steps_ns.subspan(part.begin, part.end - part.begin));
+    if (!on_device(part.side)) step_times(part.begin, steps_ns.subspan(part.begin, part.end - part.begin));
 }
 
 void BlockWork::part_times(const PlanPart& part, std::span<const std::int64_t> steps_ns) noexcept {

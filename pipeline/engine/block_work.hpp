@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 #include <vector>
@@ -15,10 +16,15 @@ namespace iqd {
 
 /// What a lane lends a block while it runs.
 struct LaneMemory {
+  struct Device {
+    Backend* backend = nullptr;
+    Queue* queue = nullptr;  // of a mixed plan: where its parts on this device go
+    std::size_t turn = 0;    // its place in its group
+  };
+  const Device& on(Side side) const noexcept { return devices[index_of(side) - 1]; }
+
   Arenas arenas{};
-  Queue* device = nullptr;  // of a mixed plan: where its device's parts go
-  Backend* backend = nullptr;
-  std::size_t device_index = 0;  // which of the plan's devices
+  std::array<Device, kMostGroups> devices{};  // of each of the plan's groups
 };
 
 /// Runs one block through a plan, and holds its results. Belongs to a result slot; a lane lends it memory meanwhile.
@@ -29,7 +35,7 @@ class BlockWork : public Work {
   /// The slot's memory comes from `shared`.
   BlockWork(const Plan& plan, Carries& carries, Backend& host, Backend& shared);
   ~BlockWork() override;
-  /// See BlockPorts.
+  /// See BlockPorts. The lane is lent until the work is done.
   void set(const SampleBlock& block, std::span<const SourceWindow> windows, const LaneMemory& lane,
            const SourceWindow& copied = {}) noexcept;
   void enqueue(StreamView stream, StepClock* clock = nullptr) noexcept override;
@@ -78,12 +84,12 @@ class BlockWork : public Work {
   void run_stage(StepIndex index, StageIo& io, StreamView stream) noexcept;
   void copy_out(const PlanPart& part, StreamView stream) noexcept;
   bool belongs(const PlanOutput& output, const PlanPart& part) const noexcept;
-  Backend& backend_of(Side side) const noexcept { return side == Side::host ? *host_ : *lane_.backend; }
+  Backend& backend_of(Side side) const noexcept { return on_device(side) ? *lane_->on(side).backend : *host_; }
 
   Carries* carries_;
   Backend* host_;
   BlockPorts ports_;
-  LaneMemory lane_;
+  const LaneMemory* lane_ = nullptr;
   std::uint64_t key_ = 0;
   bool failed_ = false;
   MissingPorts missing_;

@@ -6,10 +6,12 @@
 
 namespace iqd {
 
-Carries::Carries(const Plan& plan, Backend& host, Backend& device) : states_(plan.steps.size()) {
+Carries::Carries(const Plan& plan, Backend& host, std::span<const std::shared_ptr<Backend>> devices)
+    : states_(plan.steps.size()) {
   for (StepIndex s = 0; s < plan.steps.size(); ++s) {
     if (plan.steps[s].carry_bytes == 0) continue;
-    Backend& backend = plan.steps[s].side == Side::host ? host : device;
+    const Side side = plan.steps[s].side;
+    Backend& backend = on_device(side) ? *devices[plan.group(side).devices.front()] : host;
     states_[s] = std::make_unique<State>();
     states_[s]->memory = backend.allocate(plan.steps[s].carry_bytes);
     states_[s]->fence = backend.make_fence();

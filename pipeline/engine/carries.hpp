@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "pipeline/plan/plan.hpp"
@@ -19,8 +20,8 @@ class Carries {
     std::int64_t first = 0;
     std::int64_t end = 0;
   };
-  /// `device` is the host if the plan uses none.
-  Carries(const Plan& plan, Backend& host, Backend& device);
+  /// State lies where its step runs.
+  Carries(const Plan& plan, Backend& host, std::span<const std::shared_ptr<Backend>> devices);
   std::byte* state(StepIndex step) const noexcept { return states_[step] ? states_[step]->memory.data() : nullptr; }
   /// Takes over the state of a step of another plan, which must no longer use it.
   void adopt(StepIndex step, Carries& from, StepIndex from_step) noexcept;

@@ -124,6 +124,54 @@ TEST(DeviceEngine, OtherRatesAndWholeGranules) {
   }
 }
 
+/// The first and the last stage on one device, the middle one on another or on two others in turn.
+Rig::Options apart(std::vector<std::size_t> middle) {
+  const std::size_t others = middle.size();
+  Rig::Options o = with({{"window", "{past: 90}", "a"},
+                         {"window", "{past: 4, future: 9}", "b", {}, device_side(1)},
+                         {"sum", "{}", "c", {{"in0", "b"}, {"in1", "a"}}}},
+                        {"a", "b", "c", "source"}, static_cast<int>(others) + 1);
+  o.groups = {{"front", {0}}, {"middle", std::move(middle)}};
+  o.lanes = 4;
+  return o;
+}
+
+TEST(DeviceEngine, AStageOnAnotherDevice) {
+  for (const std::vector<std::size_t>& middle : {std::vector<std::size_t>{1}, {1, 2}})
+    for (const bool peers : {true, false}) {
+      SCOPED_TRACE(fmt::format("{} others, peers {}", middle.size(), peers));
+      Rig::Options o = apart(middle);
+      for (const auto& device : o.devices) device->has_peers = peers, device->jitter_us = 50;
+      const auto rig = expect_as_on_host(o, kHoles);
+      rig->expect_continuous(3);
+      const Plan& plan = rig->engine->plan();
+      std::vector<std::string> steps;
+      for (const PlanStep& step : plan.steps) steps.push_back(step.name);
+      EXPECT_EQ(steps,
+                (peers ? std::vector<std::string>{"~source.front", "a", "~a.out.middle", "b", "~b.out.front", "c"}
+                       : std::vector<std::string>{"~source.front", "a", "~a.out.host", "~~a.out.host.middle", "b",
+                                                  "~b.out.host", "~~b.out.host.front", "c"}));
+      EXPECT_EQ(plan.ports[plan.ringed].name, "~source.front") << "the front's device keeps the source";
+      for (std::size_t d = 0; d < o.devices.size(); ++d) {
+        EXPECT_GT(o.devices[d]->submits(), 0) << d;
+        EXPECT_EQ(o.devices[d]->bytes_across() > 0, peers) << d;
+        EXPECT_EQ(o.devices[d]->queues().size(), d == 0 || middle.size() == 1 ? 4u : 2u) << d;
+      }
+    }
+}
+
+/// Carried state stays on the device of its stage.
+TEST(DeviceEngine, SequentialStagesOnTwoDevices) {
+  Rig::Options o =
+      with({{"running", "{}", "a"}, {"running", "{}", "b", {}, device_side(1)}, {"window", "{past: 5}", "c"}},
+           {"b", "c"}, 2);
+  o.groups = {{"one", {0}}, {"other", {1}}};
+  o.lanes = 3;
+  for (const auto& device : o.devices) device->jitter_us = 50;
+  expect_as_on_host(o, kHoles);
+  EXPECT_GT(o.devices[1]->fence_waits(), 0);
+}
+
 TEST(DeviceEngine, MixedPlansGiveWhatTheHostGives) {
   for (const Side middle : {Side::host, Side::device})
     for (const MappedLimits limits : {MappedLimits{}, kInPlace})
@@ -250,9 +298,10 @@ TEST(DeviceEngine, KeysTellLayouts) {
   planned.publish("pick.finds");
   const Plan plan = planned.planner.finish(planned.section);
   const auto host = make_cpu_backend();
-  FakeDevice device;
-  Carries carries(plan, *host, device);
-  BlockWork work(plan, carries, *host, device);
+  const auto devices = make_devices(1);
+  const std::vector<std::shared_ptr<Backend>> backends{devices.front()};
+  Carries carries(plan, *host, backends);
+  BlockWork work(plan, carries, *host, *devices.front());
   Random random(3);
   std::map<std::vector<std::int64_t>, std::uint64_t> keys;
   std::set<std::uint64_t> all;
@@ -361,12 +410,14 @@ StageLine random_window(Random& random, Rate& rate, std::int64_t& granule) {
                                 pick(random, 0, 1) * pick(random, 0, 20), taken, yield, whole)};
 }
 
-Graph random_graph(Random& random) {
+/// Stages run on the host or on one of so many groups of devices.
+Graph random_graph(Random& random, int groups) {
   Graph g;
   std::vector<std::pair<std::string, Rate>> ports{{"source", {}}};
   const auto any = [&] { return ports[static_cast<std::size_t>(pick(random, 0, static_cast<int>(ports.size()) - 1))]; };
   const auto any_side = [&] {
-    return pick(random, 0, 2) ? std::optional<Side>{} : std::optional(pick(random, 0, 1) ? Side::host : Side::device);
+    return pick(random, 0, 2 * groups) > groups ? std::optional<Side>{}
+                                                : std::optional(static_cast<Side>(pick(random, 0, groups)));
   };
   for (int s = 0, n = pick(random, 1, 8); s < n; ++s) {
     auto [from, rate] = pick(random, 0, 1) ? ports.back() : any();
@@ -405,10 +456,16 @@ Graph random_graph(Random& random) {
   return g;
 }
 
-void run_random_graph(std::uint32_t seed) {
+void run_random_graph(std::uint32_t seed, int groups) {
   Random random(seed);
-  const Graph g = random_graph(random);
-  Rig::Options o = with(g.lines, g.publish, g.sequential ? 1 : pick(random, 1, 2));
+  const Graph g = random_graph(random, groups);
+  const int devices = groups > 1 ? 3 : g.sequential ? 1 : pick(random, 1, 2);
+  Rig::Options o = with(g.lines, g.publish, devices);
+  if (groups > 1) {
+    o.groups = {{"a", {0}}, {"b", {1}}, {"c", {2}}};
+    if (!g.sequential) o.groups[2].devices = {1, 2};
+    for (const auto& device : o.devices) device->has_peers = seed % 2 == 0;
+  }
   o.info.channels = pick(random, 1, 2);
   o.block = std::max<std::int64_t>(g.granule, pick(random, 0, 1) ? pick(random, 1, 200) : 16 * pick(random, 1, 12));
   o.lanes = pick(random, 1, 4);
@@ -431,7 +488,12 @@ void run_random_graph(std::uint32_t seed) {
 
 TEST(DeviceEngine, RandomPipelinesGiveWhatTheHostGives) {
   for (std::uint32_t seed = 1; seed <= 300 && !HasFatalFailure() && !HasNonfatalFailure(); ++seed)
-    run_random_graph(seed);
+    run_random_graph(seed, 1);
+}
+
+TEST(DeviceEngine, RandomPipelinesOnSeveralDevicesGiveWhatTheHostGives) {
+  for (std::uint32_t seed = 1; seed <= 300 && !HasFatalFailure() && !HasNonfatalFailure(); ++seed)
+    run_random_graph(seed, 3);
 }
 
 // --- times -----------------------------------------------------------------------------------------------------------

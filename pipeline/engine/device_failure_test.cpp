@@ -72,6 +72,18 @@ TEST(DeviceFailure, InAMixedPlan) {
 TEST(DeviceFailure, InAMixedPlanOfTwoDevices) {
   expect_honest_ends(mixed(), {"a", "b", "c"}, 2, 20);
 }
+TEST(DeviceFailure, OfADeviceOfSomeStages) {
+  for (const auto fails : {FakeDevice::Fails::at_launch, FakeDevice::Fails::while_running})
+    for (const std::int64_t at : {1, 2, 30, 60}) {
+      Rig::Options o = with({{"window", "{past: 15}", "a"},
+                             {"window", "{past: 4}", "b", {}, device_side(1)},
+                             {"running", "{}", "c", {}, Side::host}},
+                            {"a", "c"}, 2);
+      o.groups = {{"one", {0}}, {"other", {1}}};
+      o.lanes = 3;
+      expect_honest_end(o, 60, at, fails);
+    }
+}
 TEST(DeviceFailure, BeforeSequentialStages) {
   expect_honest_ends({{"window", "{past: 3}", "w"}, {"running"}}, {"running"}, 1, 60);
 }

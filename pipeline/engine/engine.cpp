@@ -49,7 +49,7 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
     : plan_(std::move(plan)),
       backends_(std::move(backends)),
       ring_(plan_, options.ring_samples, backends_.shared()),
-      carries_(plan_, *backends_.host, backends_.shared()),
+      carries_(plan_, *backends_.host, backends_.devices),
       ready_(BlockLedger::most_outstanding(plan_.block, plan_.window().future, ring_.samples())),
       open_(succession.before == nullptr),
       ledger_(BlockLedger::most_outstanding(plan_.block, plan_.window().future, ring_.samples())),
@@ -57,11 +57,12 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
           options.slots, [](void* engine) noexcept { static_cast<Engine*>(engine)->dispatch(); }, this),
       step_times_(plan_.timed_steps()),
       publisher_(Delivery(plan_, std::move(routes), slots_, counters), Watching(plan_, counters, options.watched),
-                 slots_, ledger_, options.wait, plan_.uses(Side::device)),
+                 slots_, ledger_, options.wait, plan_.uses_devices()),
       lanes_(plan_, backends_, options) {
-  const int devices = plan_.ringed == kNoPort ? 0 : static_cast<int>(backends_.devices.size());
+  const std::span<const std::size_t> ring_devices = plan_.ring_devices();
+  const int devices = static_cast<int>(ring_devices.size());
   for (int d = 0; d < std::min(devices, options.lanes); ++d)
-    device_rings_.emplace_back(plan_, ring_.samples(), *backends_.devices[static_cast<std::size_t>(d)],
+    device_rings_.emplace_back(plan_, ring_.samples(), *backends_.devices[ring_devices[static_cast<std::size_t>(d)]],
                                (options.lanes - d + devices - 1) / devices);
   for (int s = 0; s < options.slots; ++s) works_.push_back(std::make_unique<SlotWork>(*this));
   rehearse();
@@ -83,7 +84,7 @@ void Engine::shut_down() {
 /// Lets device lanes prepare for the blocks of a stream without delays: there, each place in the ring always gets the
 /// same lane and the same slot.
 void Engine::rehearse() {
-  if (!plan_.uses(Side::device) || plan_.sequential()) return;
+  if (!plan_.uses_devices() || plan_.sequential()) return;
   const Reach reach = plan_.window();
   // A device's ring is a whole number of blocks.
   const std::int64_t ring_blocks =
@@ -121,7 +122,7 @@ void Engine::start_ready() noexcept {
   if (!open_.load(std::memory_order_acquire)) return;
   while (const SampleBlock* block = ready_.front()) {
     // Devices rehearsed a lane and a slot for each place, see `rehearse`; on the host, a warm lane is better.
-    const std::int64_t turn = plan_.uses(Side::device) ? block->place() / plan_.block : 0;
+    const std::int64_t turn = plan_.uses_devices() ? block->place() / plan_.block : 0;
     const int lane = lanes_.try_acquire(static_cast<int>(turn % lanes()));
     if (lane < 0) return;
     const int slot = slots_.try_acquire(static_cast<int>(turn % slots()));
@@ -166,11 +167,13 @@ void Engine::set(SlotWork& work, const SampleBlock& block, int lane) noexcept {
 void Engine::fill_ring(const SampleBlock& block, int lane) noexcept {
   DeviceRing* const ring = device_ring(lane);
   if (!ring) return;
-  if (const StreamView stream = lanes_.device_queue(lane).begin(); stream.handle) ring->fill(block, ring_, stream);
+  Queue& queue = lanes_.queue(lane, plan_.ports[plan_.ringed].side);
+  if (const StreamView stream = queue.begin(); stream.handle) ring->fill(block, ring_, stream);
 }
 
 DeviceRing* Engine::device_ring(int lane) noexcept {
-  return device_rings_.empty() ? nullptr : &device_rings_[lanes_.memory(lane).device_index];
+  if (device_rings_.empty()) return nullptr;
+  return &device_rings_[lanes_.memory(lane).on(plan_.ports[plan_.ringed].side).turn];
 }
 
 void Engine::lane_finished(int lane) noexcept {

@@ -116,7 +116,7 @@ class Engine {
   Plan plan_;
   EngineBackends backends_;
   SampleRing ring_;
-  std::vector<DeviceRing> device_rings_;  // one for each device, if the plan has a port for them
+  std::vector<DeviceRing> device_rings_;  // one for each device of their group, if the plan has a port for them
   Carries carries_;
   CurrentPlan current_{plan_};
   SpscQueue<SampleBlock> ready_;

@@ -4,38 +4,44 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 namespace iqd {
 
 Lanes::Lanes(const Plan& plan, const EngineBackends& backends, const EngineOptions& options) : free_(options.lanes) {
-  for (int l = 0; l < options.lanes; ++l) lanes_.push_back(make(l, plan, backends, options));
+  for (int l = 0; l < options.lanes; ++l) lanes_.push_back(make(static_cast<std::size_t>(l), plan, backends, options));
 }
 
-Lanes::Lane Lanes::make(int index, const Plan& plan, const EngineBackends& backends, const EngineOptions& options) {
+Lanes::Lane Lanes::make(std::size_t index, const Plan& plan, const EngineBackends& backends,
+                        const EngineOptions& options) {
   QueueOptions queue{fmt::format("iqd-lane-{}", index), options.priority, options.cpus, options.wait};
   queue.time_every = options.time_every;
   queue.timed_steps = plan.timed_steps();
   queue.urgency = options.urgency;
-  Backend& host = *backends.host;
   Lane lane;
-  if (!plan.uses(Side::device)) {
-    lane.arenas[0] = host.allocate(plan.arena_bytes[0]);
-    lane.queue = host.make_queue(queue);
-  } else {
-    lane.memory.device_index = static_cast<std::size_t>(index) % backends.devices.size();
-    Backend& device = *backends.devices[lane.memory.device_index];
-    device.use();
-    lane.arenas[index_of(Side::host)] = device.allocate_shared(plan.arena_bytes[index_of(Side::host)]);
-    lane.arenas[index_of(Side::device)] = device.allocate(plan.arena_bytes[index_of(Side::device)]);
-    if (!backends.parts.empty()) queue.part = backends.parts[lane.memory.device_index];
-    lane.queue = device.make_queue(queue);
-    if (plan.mixed()) lane.device = std::exchange(lane.queue, host.make_queue(queue));
-    lane.memory.backend = &device;
-  }
+  Backend& shared = plan.uses_devices() ? backends.shared() : *backends.host;
+  shared.use();
+  lane.arenas[index_of(Side::host)] = shared.allocate_shared(plan.arena_bytes[index_of(Side::host)]);
+  for (std::size_t g = 0; g < plan.groups.size(); ++g)
+    if (const Side side = device_side(g); plan.uses(side))
+      add_device(lane, side, plan.groups[g].turn_of(index), plan, backends, queue);
+  if (plan.mixed() || !plan.uses_devices()) lane.queue = backends.host->make_queue(queue);
   for (std::size_t side = 0; side < kSides; ++side) lane.memory.arenas[side] = lane.arenas[side].data();
-  lane.memory.device = lane.device.get();
   return lane;
+}
+
+/// The device at this turn of its group, with memory there and a queue.
+void Lanes::add_device(Lane& lane, Side side, std::size_t turn, const Plan& plan, const EngineBackends& backends,
+                       QueueOptions queue) {
+  const std::size_t g = index_of(side) - 1;
+  const std::size_t number = plan.groups[g].devices[turn];
+  Backend& device = *backends.devices[number];
+  device.use();
+  lane.arenas[index_of(side)] = device.allocate(plan.arena_bytes[index_of(side)]);
+  if (!backends.parts.empty()) queue.part = backends.parts[number];
+  LaneMemory::Device& memory = lane.memory.devices[g];
+  memory = {&device, nullptr, turn};
+  std::unique_ptr<Queue>& own = plan.mixed() ? lane.devices[g] : lane.queue;
+  own = device.make_queue(queue);
+  if (plan.mixed()) memory.queue = own.get();
 }
 
 }  // namespace iqd

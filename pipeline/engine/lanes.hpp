@@ -21,9 +21,9 @@ class Lanes {
   int try_acquire(int preferred) noexcept { return free_.try_acquire(preferred); }
   void release(int lane) noexcept { free_.release(lane); }
   Queue& queue(int lane) const noexcept { return *lanes_[static_cast<std::size_t>(lane)].queue; }
-  /// Where the device's operations go: the same, or that for the device's parts of a mixed plan.
-  Queue& device_queue(int lane) const noexcept {
-    Queue* const apart = memory(lane).device;
+  /// Where the operations on these devices go: the same, or that for the parts of a mixed plan.
+  Queue& queue(int lane, Side side) const noexcept {
+    Queue* const apart = memory(lane).on(side).queue;
     return apart ? *apart : queue(lane);
   }
   const LaneMemory& memory(int lane) const noexcept { return lanes_[static_cast<std::size_t>(lane)].memory; }
@@ -35,11 +35,14 @@ class Lanes {
  private:
   struct Lane {
     std::array<Buffer, kSides> arenas;
-    std::unique_ptr<Queue> device;  // of a mixed plan: the lane's own queue, a thread, waits for it
+    std::array<std::unique_ptr<Queue>, kMostGroups>
+        devices;  // of a mixed plan: the lane's queue, a thread, waits for it
     std::unique_ptr<Queue> queue;
     LaneMemory memory;
   };
-  static Lane make(int index, const Plan& plan, const EngineBackends& backends, const EngineOptions& options);
+  static Lane make(std::size_t index, const Plan& plan, const EngineBackends& backends, const EngineOptions& options);
+  static void add_device(Lane& lane, Side side, std::size_t turn, const Plan& plan, const EngineBackends& backends,
+                         QueueOptions queue);
 
   SlotMask free_;
   std::vector<Lane> lanes_;

@@ -43,22 +43,51 @@ bool Plan::uses(Side side) const noexcept {
   return std::any_of(parts.begin(), parts.end(), [side](const PlanPart& p) { return p.side == side; });
 }
 
+bool Plan::uses_devices() const noexcept {
+  return std::any_of(parts.begin(), parts.end(), [](const PlanPart& p) { return on_device(p.side); });
+}
+
+std::string_view Plan::name_of(Side side) const noexcept {
+  if (!on_device(side)) return "host";
+  return groups.size() > 1 ? std::string_view(group(side).name) : "device";
+}
+
+std::span<const std::size_t> Plan::ring_devices() const noexcept {
+  if (ringed == kNoPort) return {};
+  return group(ports[ringed].side).devices;
+}
+
+bool Plan::reads_source_in_place() const noexcept {
+  for (StepIndex s = 0; s < steps.size(); ++s)
+    if (on_device(steps[s].side) && !is_ring_step(s) &&
+        std::ranges::find(steps[s].in, PortIndex{0}) != steps[s].in.end())
+      return true;
+  return false;
+}
+
 void Plan::prepare(Backend& host, std::span<const std::shared_ptr<Backend>> devices) {
-  std::size_t scratch = 0;
+  std::array<std::size_t, kSides> scratch{};
   for (PlanStep& s : steps) {
     s.runs.clear();
-    if (s.side == Side::host) s.runs.push_back(s.stage->make(host));
-    for (const auto& device : devices)
-      if (s.side == Side::device) {
-        device->use();
-        s.runs.push_back(s.stage->make(*device));
-        scratch = std::max(scratch, s.runs.back()->device_scratch_bytes());
-      }
+    if (!on_device(s.side)) {
+      s.runs.push_back(s.stage->make(host));
+      continue;
+    }
+    for (const std::size_t d : group(s.side).devices) {
+      devices[d]->use();
+      s.runs.push_back(s.stage->make(*devices[d]));
+      std::size_t& most = scratch[index_of(s.side)];
+      most = std::max(most, s.runs.back()->device_scratch_bytes());
+    }
   }
-  // Only one step runs at a time, so all share one piece.
-  std::size_t& arena = arena_bytes[index_of(Side::device)];
-  device_scratch_offset = ceil_div(static_cast<std::int64_t>(arena), kScratchAlign) * kScratchAlign;
-  arena = device_scratch_offset + scratch;
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    // Only one step runs at a time, so all share one piece.
+    const std::size_t side = index_of(device_side(g));
+    std::size_t& arena = arena_bytes[side];
+    scratch_offset[side] =
+        static_cast<std::size_t>(ceil_div(static_cast<std::int64_t>(arena), kScratchAlign) * kScratchAlign);
+    arena = scratch_offset[side] + scratch[side];
+  }
 }
 
 Crossing crossing_of(const Plan& plan) {
@@ -68,17 +97,21 @@ Crossing crossing_of(const Plan& plan) {
     return bounded_bytes(p.shape.row_count() * p.capacity, static_cast<std::size_t>(p.shape.item_bytes()));
   };
   for (StepIndex s = 0; s < plan.steps.size(); ++s) {
-    if (plan.steps[s].side == Side::host) continue;
-    for (const PortIndex p : plan.steps[s].in)
-      if (p != kNoPort && plan.ports[p].side == Side::host)
-        add(crossing.to_device, plan.is_ring_step(s)
-                                    ? static_cast<std::size_t>(plan.device_count) * plan.ports[p].new_bytes()
-                                    : window(plan.ports[p]));
+    const Side side = plan.steps[s].side;
+    if (!on_device(side)) continue;
+    for (const PortIndex p : plan.steps[s].in) {
+      if (p == kNoPort || plan.ports[p].side == side) continue;
+      if (on_device(plan.ports[p].side))
+        add(crossing.between, window(plan.ports[p]));
+      else
+        add(crossing.to_device,
+            plan.is_ring_step(s) ? plan.ring_devices().size() * plan.ports[p].new_bytes() : window(plan.ports[p]));
+    }
     for (const PortIndex p : plan.steps[s].out)
       if (plan.ports[p].side == Side::host) add(crossing.to_host, window(plan.ports[p]));
   }
   for (const PlanOutput& output : plan.outputs)
-    if (plan.ports[output.port].side == Side::device && !output.stays)
+    if (on_device(plan.ports[output.port].side) && !output.stays)
       add(crossing.to_host, plan.ports[output.port].new_bytes());
   return crossing;
 }

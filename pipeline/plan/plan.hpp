@@ -15,12 +15,30 @@
 
 namespace iqd {
 
-/// Where steps run and ports lie. Both sides can read what lies on the host.
-enum class Side : std::uint8_t { host, device };
-inline constexpr std::size_t kSides = 2;
+/// Where steps run and ports lie: the host, or one of the plan's groups of devices. All can read what lies on the host.
+enum class Side : std::uint8_t { host, device };  // `device`: the first group
+inline constexpr std::size_t kSides = 9;
 constexpr std::size_t index_of(Side side) noexcept {
   return static_cast<std::size_t>(side);
 }
+constexpr bool on_device(Side side) noexcept {
+  return side != Side::host;
+}
+/// The side of a plan's group of devices.
+constexpr Side device_side(std::size_t group) noexcept {
+  return static_cast<Side>(group + 1);
+}
+inline constexpr std::size_t kMostGroups = kSides - 1;
+
+/// Devices that take turns with the blocks, by their numbers in the pipeline's list: a lane uses one of them.
+struct DeviceGroup {
+  std::string name = "device";
+  std::vector<std::size_t> devices{0};
+
+  /// The place of the lane's device in `devices`.
+  std::size_t turn_of(std::size_t lane) const noexcept { return lane % devices.size(); }
+  friend bool operator==(const DeviceGroup&, const DeviceGroup&) = default;
+};
 
 /// The numbers of a plan's ports, steps and outputs: places in its lists.
 using PortIndex = std::size_t;
@@ -69,7 +87,7 @@ struct PlanStep {
   std::string name;
   std::unique_ptr<Stage> stage;
   Side side = Side::host;
-  std::vector<std::unique_ptr<StageRun>> runs;  // after `prepare`: one per device, or one for the host
+  std::vector<std::unique_ptr<StageRun>> runs;  // after `prepare`: one per device of the group, or one for the host
   std::vector<PortIndex> in;                    // kNoPort where an optional input is not connected
   std::vector<PortIndex> out;
   std::vector<Footprint> footprint;
@@ -114,7 +132,8 @@ struct PlanTarget {
   bool fuse = true;           // fuse neighbouring element-wise stages
   bool device_fuses = true;   // the device can compile kernels
   bool results_stay = false;  // a device's results stay in its own memory
-  int devices = 1;            // that take turns
+  std::vector<DeviceGroup> groups{DeviceGroup{}};
+  bool peers = true;  // devices copy from each other's memory
   /// A device keeps the source's samples if that saves copying so many bytes a block.
   std::size_t ring_saves = std::numeric_limits<std::size_t>::max();
 };
@@ -127,15 +146,15 @@ struct Plan {
   std::vector<PlanPort> ports;
   std::vector<PlanStep> steps;
   std::vector<PlanOutput> outputs;
-  std::vector<PortIndex> tallies;                 // ports whose numbers are added up
-  std::vector<PortIndex> levels;                  // ports whose last numbers are shown
-  std::vector<std::string> unread;                // steps whose outputs nothing reads
-  std::vector<PlanPart> parts;                    // in order; never empty
-  std::array<std::size_t, kSides> arena_bytes{};  // per lane
-  std::size_t device_scratch_offset = 0;          // in the device's arena
-  std::size_t slot_bytes = 0;                     // of a result slot: positions and counts, then payloads
-  PortIndex ringed = kNoPort;                     // the source's copy, if devices keep its samples
-  int device_count = 1;                           // devices that take turns
+  std::vector<PortIndex> tallies;   // ports whose numbers are added up
+  std::vector<PortIndex> levels;    // ports whose last numbers are shown
+  std::vector<std::string> unread;  // steps whose outputs nothing reads
+  std::vector<PlanPart> parts;      // in order; never empty
+  std::vector<DeviceGroup> groups{DeviceGroup{}};
+  std::array<std::size_t, kSides> arena_bytes{};     // per lane
+  std::array<std::size_t, kSides> scratch_offset{};  // in a device's arena
+  std::size_t slot_bytes = 0;                        // of a result slot: positions and counts, then payloads
+  PortIndex ringed = kNoPort;                        // the source's copy, if devices keep its samples
 
   /// What the stages need beyond the new samples.
   const Reach& reach() const noexcept { return ports.front().reach; }
@@ -148,18 +167,27 @@ struct Plan {
   std::size_t timed_steps() const noexcept { return steps.size() + 1; }
   bool sequential() const noexcept;
   bool uses(Side side) const noexcept;
-  /// Host and device take turns, so a lane needs a thread.
+  bool uses_devices() const noexcept;
+  const DeviceGroup& group(Side side) const noexcept { return groups[index_of(side) - 1]; }
+  /// `host`; `device`, or with several groups the group's name.
+  std::string_view name_of(Side side) const noexcept;
+  /// Sides take turns, so a lane needs a thread.
   bool mixed() const noexcept { return parts.size() > 1; }
   /// Whether the step does nothing, since a device keeps what it would copy.
   bool is_ring_step(StepIndex step) const noexcept { return ringed != kNoPort && ports[ringed].maker == step; }
+  /// The devices that keep the source's samples, each those that its own blocks need.
+  std::span<const std::size_t> ring_devices() const noexcept;
+  /// Whether a step on a device reads the source in the host's memory.
+  bool reads_source_in_place() const noexcept;
   /// Makes every stage ready for where it runs. Throws SetupError.
   void prepare(Backend& host, std::span<const std::shared_ptr<Backend>> devices);
 };
 
-/// How many bytes of a block go over the bus of its device, at most.
+/// How many bytes of a block cross between host and devices, at most.
 struct Crossing {
   std::size_t to_device = 0;
   std::size_t to_host = 0;
+  std::size_t between = 0;  // from device to device
 };
 Crossing crossing_of(const Plan& plan);
 
@@ -181,7 +209,7 @@ bool same_but_live(const PlanStep& one, const PlanStep& other);
 /// Connections of a stage's inputs as in YAML: input → `stage.output`; the key "" is its only input.
 using Connections = std::map<std::string, std::string, std::less<>>;
 
-/// The step that copies a port between host and device; files cannot name it.
+/// The step that copies a port from one side to another; files cannot name it.
 const StageEntry& transfer_entry();
 
 }  // namespace iqd

@@ -32,7 +32,7 @@ FieldList fields_of(const PlanStep& step) {
 
 bool same_layout(const Plan& one, const Plan& other) {
   const auto size_of = [](const Plan& p) {
-    return std::tie(p.pipeline, p.block, p.sources, p.arena_bytes, p.device_scratch_offset, p.slot_bytes);
+    return std::tie(p.pipeline, p.block, p.sources, p.groups, p.arena_bytes, p.scratch_offset, p.slot_bytes);
   };
   const auto same_place = [](const PlanStep& a, const PlanStep& b) { return place_of(a) == place_of(b); };
   return size_of(one) == size_of(other) && std::ranges::equal(one.ports, other.ports, {}, still, still) &&

@@ -25,17 +25,20 @@ void size_ports(Plan& plan) {
 void keep_source(Plan& plan, const PlanTarget& target) {
   const PlanPort& source = plan.ports.front();
   if (source.shape.axis != Axis::stream) return;
-  PortIndex copied = kNoPort;
-  for (const PlanStep& step : plan.steps) {
-    const bool reads = std::ranges::find(step.in, PortIndex{0}) != step.in.end();
-    if (!reads || step.side == Side::host) continue;
-    if (step.entry != &transfer_entry()) return;  // it reads the host's memory in place
-    copied = step.out.front();
-  }
-  if (copied == kNoPort) return;
+  const auto copies = [](const PlanStep& step) {
+    return step.entry == &transfer_entry() && step.in.front() == 0 && on_device(step.side);
+  };
+  const auto step = std::ranges::find_if(plan.steps, copies);
+  if (step == plan.steps.end()) return;
+  const bool in_place = std::ranges::any_of(plan.steps, [&](const PlanStep& s) {
+    return &s != &*step && s.side == step->side && std::ranges::find(s.in, PortIndex{0}) != s.in.end();
+  });
+  if (in_place) return;
+  const PortIndex copied = step->out.front();
   PlanPort& copy = plan.ports[copied];
   // Between two blocks of a device, others take their turns, whose samples it may need as well.
-  const std::int64_t kept = copy.reach.past + copy.reach.future - (target.devices - 1) * copy.most_new;
+  const auto others = static_cast<std::int64_t>(plan.group(step->side).devices.size()) - 1;
+  const std::int64_t kept = copy.reach.past + copy.reach.future - others * copy.most_new;
   if (kept <= 0 || bounded_bytes(copy.shape.row_count() * kept, copy.shape.item_bytes()) < target.ring_saves) return;
   copy.home = Home::ring;
   copy.reach = plan.window();  // so that it begins at a boundary, too
@@ -68,11 +71,10 @@ void place_in_arena(Plan& plan, Side side) {
 
 void lay_out(Plan& plan, const PlanTarget& target) {
   size_ports(plan);
-  plan.device_count = target.devices;
   keep_source(plan, target);
   SlotLayout(plan, target).lay_out();
   place_in_arena(plan, Side::host);
-  place_in_arena(plan, Side::device);
+  for (std::size_t g = 0; g < plan.groups.size(); ++g) place_in_arena(plan, device_side(g));
 }
 
 void find_parts(Plan& plan) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Memory layout of a plan: no two ports that live at the same time may share a byte.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -65,8 +66,9 @@ std::vector<Place> slot_of(const Plan& plan) {
   return places;
 }
 
-/// The device reads small ports of the host in place, and the host never reads the device's memory.
-void expect_within_reach(const Plan& plan, const MappedLimits& limits) {
+/// A device reads small ports of the host in place, and nobody reads another device's memory, except copies between
+/// peers.
+void expect_within_reach(const Plan& plan, const PlanTarget& target) {
   std::set<std::pair<PortIndex, Side>> copies;
   for (const PlanStep& step : plan.steps) {
     const bool is_copy = step.entry == &transfer_entry();
@@ -74,11 +76,14 @@ void expect_within_reach(const Plan& plan, const MappedLimits& limits) {
       const PlanPort& port = plan.ports[in];
       const auto bytes = static_cast<std::size_t>(port.most_new * port.shape.item_bytes() * port.shape.row_count());
       if (!is_copy && step.side != port.side) {
-        EXPECT_EQ(step.side, Side::device) << step.name << " reads " << port.name;
-        EXPECT_LE(bytes, limits.in) << step.name << " reads " << port.name;
+        EXPECT_TRUE(on_device(step.side) && !on_device(port.side)) << step.name << " reads " << port.name;
+        EXPECT_LE(bytes, target.mapped.in) << step.name << " reads " << port.name;
       }
       if (is_copy) {
-        EXPECT_TRUE(copies.insert({in, plan.ports[step.out[0]].side}).second) << step.name;
+        const Side to = plan.ports[step.out[0]].side;
+        EXPECT_TRUE(copies.insert({in, to}).second) << step.name;
+        EXPECT_EQ(step.side, on_device(to) ? to : port.side) << step.name;
+        EXPECT_TRUE(target.peers || !on_device(port.side) || !on_device(to)) << step.name;
       }
     }
   }
@@ -86,19 +91,23 @@ void expect_within_reach(const Plan& plan, const MappedLimits& limits) {
     for (StepIndex s = part.begin; s < part.end; ++s) EXPECT_EQ(plan.steps[s].side, part.side);
 }
 
-/// `sides`: each stage runs on a random side.
-void expect_sound_layouts(bool sides) {
+/// Each stage runs on a random one of so many sides.
+void expect_sound_layouts(int sides) {
   std::mt19937 random(7);
   const auto pick = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   const auto any_side = [&]() -> std::optional<Side> {
-    if (!sides || pick(0, 1)) return {};
-    return pick(0, 1) ? Side::host : Side::device;
+    if (sides == 1 || pick(0, 1)) return {};
+    return static_cast<Side>(pick(0, sides - 1));
   };
+  std::int64_t between = 0;
   for (int graph = 0; graph < 2000 && !::testing::Test::HasFailure(); ++graph) {
     PlanTarget target;
-    if (sides)
+    if (sides > 1)
       target = {pick(0, 2) ? Side::device : Side::host,
                 {static_cast<std::size_t>(pick(0, 4000)), static_cast<std::size_t>(pick(0, 4000))}};
+    for (std::size_t g = 1; g + 1 < static_cast<std::size_t>(sides); ++g)
+      target.groups.push_back({fmt::format("cuda:{}", g), {g}});
+    target.peers = pick(0, 1) == 1;
     PlanRig rig(64 * pick(1, 8), word_source(pick(1, 3)), target);
     std::vector<std::string> ports{"source"};
     for (int s = 0, n = pick(1, 14); s < n; ++s) {
@@ -122,18 +131,23 @@ void expect_sound_layouts(bool sides) {
     rig.publish(ports.back());
     const Plan plan = rig.planner.finish(rig.section);
     ASSERT_EQ(rig.complaints(), "") << "graph " << graph;
-    for (const Side side : {Side::host, Side::device})
-      expect_apart(arena_of(plan, side), plan.arena_bytes[index_of(side)]);
+    for (int side = 0; side < std::max(sides, 2); ++side)
+      expect_apart(arena_of(plan, static_cast<Side>(side)), plan.arena_bytes[static_cast<std::size_t>(side)]);
     expect_apart(slot_of(plan), plan.slot_bytes);
-    expect_within_reach(plan, target.mapped);
+    expect_within_reach(plan, target);
+    between += static_cast<std::int64_t>(crossing_of(plan).between);
   }
+  EXPECT_EQ(between > 0, sides > 2);
 }
 
 TEST(PlanLayout, LivingPortsNeverOverlap) {
-  expect_sound_layouts(false);
+  expect_sound_layouts(1);
 }
 TEST(PlanLayout, NorDoThoseOfTwoSides) {
-  expect_sound_layouts(true);
+  expect_sound_layouts(2);
+}
+TEST(PlanLayout, NorDoThoseOfSeveralDevices) {
+  expect_sound_layouts(4);
 }
 
 /// A long chain needs the memory of two stages, not of all.
@@ -172,9 +186,9 @@ TEST(PlanLayout, BranchesOfDifferentGranules) {
   EXPECT_GE(plan.reach().future, 3);
 }
 
-Plan on_device(std::string_view keys, std::size_t ring_saves, MappedLimits mapped = {}, int devices = 1) {
+Plan on_device(std::string_view keys, std::size_t ring_saves, MappedLimits mapped = {}, std::size_t devices = 1) {
   PlanRig rig(64, word_source(2),
-              {.side = Side::device, .mapped = mapped, .devices = devices, .ring_saves = ring_saves});
+              {.side = Side::device, .mapped = mapped, .groups = one_group(devices), .ring_saves = ring_saves});
   EXPECT_TRUE(rig.add({"window", std::string(keys)})) << rig.complaints();
   rig.publish("window");
   return rig.planner.finish(rig.section);

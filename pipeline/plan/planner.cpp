@@ -27,8 +27,9 @@ void settle_place(const PortShape& in, PortShape& out) {
 }  // namespace
 
 Planner::Planner(std::string pipeline, std::int64_t block, std::span<const StageEntry> stages, PlanTarget target)
-    : stages_(stages), target_(target) {
+    : stages_(stages), target_(std::move(target)) {
   plan_.pipeline = std::move(pipeline);
+  plan_.groups = target_.groups;
   plan_.block = block;
 }
 
@@ -92,7 +93,7 @@ bool Planner::shape_step(PlanStep& step, const Section& section) {
     return false;
   }
   const std::size_t faults = section.problems().size();
-  step.stage->compile(step.side == Side::device, section);
+  step.stage->compile(on_device(step.side), section);
   if (section.problems().size() > faults || !accept_declared(step, out, plan_, to)) return false;
   step.scratch_bytes = context.scratch_bytes;
   step.carry_bytes = context.carry_bytes;
@@ -130,7 +131,7 @@ OutputIndex Planner::publish(std::string_view name, const Section& section, std:
   PortIndex port = find_port(name, section, key);
   if (port == kUnknownPort) return kNoOutput;
   // With a device, even the source's port goes through it, since the lane's queue is the device's.
-  if (port < plan_.sources && target_.side == Side::device) port = transferred(port, Side::device, section);
+  if (port < plan_.sources && on_device(target_.side)) port = transferred(port, target_.side, section);
   if (port == kUnknownPort) return kNoOutput;
   const PlanPort& source = plan_.ports[port];
   if (port < plan_.sources && !accept_output(source, section)) return kNoOutput;
@@ -146,7 +147,7 @@ OutputIndex Planner::publish(std::string_view name, const Section& section, std:
 Plan Planner::finish(const Section& section, bool whole_granules) {
   if (whole_granules) check_granules(plan_, section);
   find_unread();
-  if (target_.fuse) fusion::fuse_neighbours(plan_, {true, target_.device_fuses});
+  if (target_.fuse) fusion::fuse_neighbours(plan_, target_.device_fuses);
   find_reach(plan_);
   if (std::ranges::all_of(plan_.ports, [&](const PlanPort& port) { return accept_reach(port, section); }))
     lay_out(plan_, target_);

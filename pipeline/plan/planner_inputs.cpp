@@ -88,7 +88,8 @@ PortIndex Planner::pick_unnamed(const InputSpec& input, const Section& section) 
 /// The port in another element type; converted once for all readers.
 PortIndex Planner::converted(PortIndex port, Element to, const Section& section, Side side) {
   const PlanPort& p = plan_.ports[port];
-  const std::string name = fmt::format("~{}.{}{}", p.name, name_of(to), side == p.side ? "" : "@");
+  const std::string name =
+      fmt::format("~{}.{}{}", p.name, name_of(to), side == p.side ? "" : fmt::format("@{}", plan_.name_of(side)));
   if (const PortIndex before = names_.port(name); before != kNoPort) return before;
   const StageEntry* entry = find_stage(&StageEntry::make_converter, stages_);
   assert(entry && "the catalogue has no stage that converts");
@@ -109,21 +110,27 @@ PortIndex Planner::converted(PortIndex port, Element to, const Section& section,
 PortIndex Planner::within_reach(PortIndex port, Side side, bool reread, const Section& section) {
   const PlanPort& p = plan_.ports[port];
   if (p.side == side) return port;
+  if (on_device(p.side) && on_device(side)) {
+    if (target_.peers) return transferred(port, side, section);
+    const PortIndex on_host = transferred(port, Side::host, section);
+    return on_host == kUnknownPort ? on_host : within_reach(on_host, side, reread, section);
+  }
   // `transfer: mapped` has no limit and overrides this.
   const bool may = !reread || target_.mapped.in == std::numeric_limits<std::size_t>::max();
-  const bool in_place = side == Side::device && may && p.new_bytes() <= target_.mapped.in;
+  const bool in_place = on_device(side) && may && p.new_bytes() <= target_.mapped.in;
   return in_place ? port : transferred(port, side, section);
 }
 
-/// A copy of the port on the other side; made once for all readers.
+/// A copy of the port on another side; made once for all readers. The reading device fetches it, or, for the host, the
+/// device that has it delivers it.
 PortIndex Planner::transferred(PortIndex port, Side side, const Section& section) {
-  const std::string name = fmt::format("~{}.{}", plan_.ports[port].name, side == Side::device ? "device" : "host");
+  const std::string name = fmt::format("~{}.{}", plan_.ports[port].name, plan_.name_of(side));
   if (const PortIndex before = names_.port(name); before != kNoPort) return before;
   PlanStep step;
   step.entry = &transfer_entry();
   step.name = name;
   step.stage = step.entry->make();
-  step.side = Side::device;
+  step.side = on_device(side) ? side : plan_.ports[port].side;
   step.in = {port};
   if (!add_step(std::move(step), section)) return kUnknownPort;
   PlanPort& copy = plan_.ports.back();

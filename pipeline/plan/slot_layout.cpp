@@ -61,7 +61,7 @@ void SlotLayout::keep(PortIndex port) noexcept {
 void SlotLayout::place_output(PlanOutput& output) {
   PlanPort& port = plan_.ports[output.port];
   port.wanted = true;
-  output.stays = target_.results_stay && port.side == Side::device;
+  output.stays = target_.results_stay && on_device(port.side);
   if (output.stays) return;
   const std::size_t bytes = port.new_bytes();
   output.in_place = port.home != Home::window && port.home != Home::ring && port.reach.past == 0 &&

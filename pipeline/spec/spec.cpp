@@ -62,7 +62,7 @@ Connections read_from(const Node& node, Problems& problems) {
 StageSpec unread_stage(const Node& keys, std::string name, Connections from, Problems& problems) {
   Section section(keys.path(), keys.place(), problems);
   if (keys["from"]) section.note("from", keys.key_place("from"));
-  return {nullptr, std::move(name), std::move(from), "", Node(), std::move(section), nullptr, /*is_wrong=*/true, {}};
+  return {nullptr, std::move(name), std::move(from), {}, Node(), std::move(section), nullptr, /*is_wrong=*/true, {}};
 }
 
 /// An entry that is not `stage: keys` may be meant as any stage that it mentions.
@@ -93,8 +93,14 @@ void read_stage(const Node& item, PipelineSpec& spec, const Catalogue& catalogue
   }
   const std::size_t before = problems.size();
   std::unique_ptr<Stage> made = stage->make();
+  std::vector<std::string> backend;
   Section section = read_keys(
-      node, item, key, [&](FieldVisitor& v) { made->fields(v); }, problems, kStageReserved);
+      node, item, key,
+      [&](FieldVisitor& v) {
+        made->fields(v);
+        stage_backend_field(backend, v);
+      },
+      problems, kStageReserved);
   Connections from = read_from(node["from"], problems);
   const bool is_wrong = problems.size() > before;
   const bool simple = !name.empty() && name.find_first_of(". ~\t") == name.npos && name != "source";
@@ -104,10 +110,15 @@ void read_stage(const Node& item, PipelineSpec& spec, const Catalogue& catalogue
   if (!names.insert(name).second)
     section.problem(node["name"] ? "name" : "",
                     fmt::format("there is already a '{}': give this one its own `name:`", name));
-  const std::string backend = node["backend"] ? node["backend"].scalar() : "";
-  if (!backend.empty()) check_backend(backend, section);
-  spec.stages.push_back(
-      {stage, std::move(name), std::move(from), backend, node, std::move(section), std::move(made), is_wrong, {}});
+  spec.stages.push_back({stage,
+                         std::move(name),
+                         std::move(from),
+                         std::move(backend),
+                         node,
+                         std::move(section),
+                         std::move(made),
+                         is_wrong,
+                         {}});
 }
 
 void read_publish(const Node& item, PipelineSpec& spec, const Catalogue& catalogue, Problems& problems) {

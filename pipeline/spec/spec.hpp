@@ -30,8 +30,8 @@ struct StageSpec {
   const StageEntry* entry = nullptr;  // null after a problem: the file names no stage of this build
   std::string name;
   Connections from;
-  std::string backend;  // empty: the pipeline's
-  Node node;            // its keys
+  std::vector<std::string> backend;  // empty: the pipeline's
+  Node node;                         // its keys
   Section section;
   std::shared_ptr<Stage> as_read{};  // with the values as they were read: files that keys name may have changed since
   bool is_wrong = false;             // its keys could not all be read, so nothing is known about its outputs
@@ -181,6 +181,7 @@ Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& p
 
 /// The keys of a pipeline that are plain values, for the schema and the documentation.
 void pipeline_fields(PipelineSpec& spec, FieldVisitor& visitor);
+void stage_backend_field(std::vector<std::string>& backend, FieldVisitor& visitor);
 void monitor_fields(Spec& spec, FieldVisitor& visitor);
 void publish_fields(PublishSpec& spec, FieldVisitor& visitor);
 void apply_fields(ApplySpec& spec, FieldVisitor& visitor);

@@ -5,20 +5,26 @@
 #include <string>
 #include <vector>
 
+#include "pipeline/plan/plan.hpp"
 #include "pipeline/spec/spec.hpp"
 
 namespace iqd {
 
-/// Reports a problem if `name` is no backend's name.
-void check_backend(const std::string& name, const Section& section);
+/// The backends that a pipeline needs, and which of them its stages use.
+struct BackendUse {
+  std::vector<std::string> names;   // `cpu` or `auto` alone, or devices, each once
+  std::vector<DeviceGroup> groups;  // by their places in `names`; the first is that of stages that name no device
 
-/// The backends that the file names, stages included.
-std::vector<std::string> wanted_backends(const PipelineSpec& spec);
+  /// The group of this list of devices, as a file names them: `cuda` means the pipeline's.
+  std::size_t group_of(const std::vector<std::string>& backend) const;
+};
+/// Of a pipeline on the CPU or on `auto`, the first stage that names a device also chooses that of the others.
+BackendUse backends_of(const PipelineSpec& spec);
 
 /// The devices that these may be, by full name: `cuda:0` for `cuda` and `auto`, nothing for `cpu`.
 std::vector<std::string> wanted_devices(const PipelineSpec& spec);
 
-/// Several backends must all be different devices; a stage may run on the CPU, but not on another device.
+/// The names must exist. Several must all be different devices, in a stage, too.
 void check_backends(const PipelineSpec& spec);
 
 }  // namespace iqd

@@ -52,6 +52,10 @@ void pipeline_fields(PipelineSpec& spec, FieldVisitor& v) {
   });
 }
 
+void stage_backend_field(std::vector<std::string>& backend, FieldVisitor& v) {
+  v.field("backend", backend, {.help = "where it runs: auto, cpu, cuda or cuda:N; several devices share the blocks"});
+}
+
 void monitor_fields(Spec& spec, FieldVisitor& v) {
   v.field("listen", spec.listen,
           {.help = "address and port for HTTP, e.g. `127.0.0.1:9464`; port 0 picks a free one", .required = true});

@@ -120,7 +120,7 @@ PreparedPtr Chain::plan(const std::vector<GivenArray>& given, std::vector<StageI
     made.program = std::make_shared<Program>(spec_, std::move(inputs), options.block, device, problems);
   }
   raise_if_any(problems, names());
-  if (device && made.program->plan().side() == Side::host)
+  if (device && !on_device(made.program->plan().side()))
     raise_config(
         {fmt::format("{} runs on the CPU, but its input is on a GPU: copy it, or set the backend", spec_->first.name)});
   if (const std::string own = made.program->plan().backend().name();

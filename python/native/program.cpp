@@ -57,9 +57,8 @@ void ResultMemory::compute(SampleIndex first, std::int64_t samples, std::span<co
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const CallInput& in = inputs[i];
     if (in.stream != 0) plan.backend().wait_for(StreamView{reinterpret_cast<void*>(in.stream)});
-    lane_->memory[i] = plan.side() == Side::host || in.on_device
-                           ? in.memory
-                           : stage_input(plan, i, in.memory, block, lane_->staged[i]);
+    lane_->memory[i] =
+        !on_device(plan.side()) || in.on_device ? in.memory : stage_input(plan, i, in.memory, block, lane_->staged[i]);
   }
   run_->set_block(block, lane_->memory, lane_->lane);
   run_->run_block();

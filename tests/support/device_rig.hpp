@@ -41,6 +41,7 @@ inline std::unique_ptr<Rig> run(const Rig::Options& options, const Script& scrip
 /// The same pipeline without devices, with each stage as its own step.
 inline Rig::Options on_host(Rig::Options options) {
   options.devices.clear();
+  options.groups.clear();
   options.fuse = false;
   options.time_every = 0;
   for (StageLine& line : options.stages) line.side.reset();

@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,14 @@ inline PortShape word_source(std::int64_t channels = 1, double rate_hz = 1e6) {
   if (channels > 1) s.rows = {{"channel", channels}};
   s.rate_hz = s.source_rate_hz = rate_hz;
   return s;
+}
+
+/// Devices 0 … n - 1, which take turns.
+inline std::vector<DeviceGroup> one_group(std::size_t devices) {
+  DeviceGroup group;
+  group.devices.resize(devices);
+  std::iota(group.devices.begin(), group.devices.end(), std::size_t{0});
+  return {group};
 }
 
 /// A planner with stages and outputs in it; problems are kept.
@@ -89,6 +98,7 @@ class Rig {
     bool send_empty = false;
     std::vector<std::shared_ptr<FakeDevice>> devices{};      // none: all runs on the host
     std::vector<std::shared_ptr<const DevicePart>> parts{};  // of each device
+    std::vector<DeviceGroup> groups{};                       // none: all devices are one group
     int urgency = 0;
     MappedLimits limits{};
     std::size_t ring_saves = 1;  // see PlanTarget
@@ -99,12 +109,17 @@ class Rig {
 
   Rig(Options options, std::deque<Script> scripts)
       : source_options_(options.info, std::move(scripts), view), records(options.publish.size()) {
+    bool peers = true;
+    for (const auto& device : options.devices)
+      for (const auto& other : options.devices) peers = (device == other || device->reaches(*other)) && peers;
     const Side side = options.devices.empty() || options.is_on_host ? Side::host : Side::device;
     PlanRig rig(options.block, word_source(options.info.channels, options.info.rate_hz),
                 {.side = side,
                  .mapped = options.limits,
                  .fuse = options.fuse,
-                 .devices = std::max(1, static_cast<int>(options.devices.size())),
+                 .groups = options.groups.empty() ? one_group(std::max<std::size_t>(1, options.devices.size()))
+                                                  : options.groups,
+                 .peers = peers,
                  .ring_saves = options.ring_saves});
     for (const StageLine& line : options.stages) EXPECT_TRUE(rig.add(line)) << rig.complaints();
     std::vector<std::unique_ptr<Route>> routes;

@@ -34,7 +34,8 @@ class FakeDevice final : public Backend {
   // Set by a test before it runs.
   MappedLimits limits{};
   MemoryBudget budget{1u << 30, 1u << 30};
-  int processors = 132;         // a part has 16 of them; 0: it cannot be divided
+  int processors = 132;  // a part has 16 of them; 0: it cannot be divided
+  bool has_peers = true;
   std::uint32_t jitter_us = 0;  // each work is delayed by up to this
   /// Called by a queue's thread before a work: the queue's number, and how many works it has done before.
   std::function<void(int queue, std::int64_t work)> before_work;
@@ -58,6 +59,8 @@ class FakeDevice final : public Backend {
   const std::vector<QueueOptions>& queues() const noexcept { return queue_options_; }
   /// Copied from the host.
   std::size_t bytes_in() const noexcept { return bytes_in_; }
+  /// Copied from other devices.
+  std::size_t bytes_across() const noexcept { return bytes_across_; }
   std::int64_t fence_waits() const noexcept { return fence_waits_; }
   std::vector<std::uint64_t> keys() const {
     const std::lock_guard lock(mutex_);
@@ -86,11 +89,15 @@ class FakeDevice final : public Backend {
                                   ++copies_;
                                   const FakeMemory& memory = FakeMemory::all();
                                   if (memory.is_of(this, to) && !memory.is_of(this, from))
-                                    bytes_in_ += row_bytes * rows;
+                                    (memory.is_of(nullptr, from) ? bytes_in_ : bytes_across_) += row_bytes * rows;
                                   for (std::size_t r = 0; r < rows; ++r)
                                     copy_row(static_cast<std::byte*>(to) + r * to_pitch,
                                              static_cast<const std::byte*>(from) + r * from_pitch, row_bytes);
                                 }});
+  }
+  bool reaches(const Backend& other) override {
+    if (has_peers) reached_.push_back(&other);
+    return has_peers || &other == this;
   }
   void upload(std::byte* to, std::span<const std::byte> from) override { std::copy(from.begin(), from.end(), to); }
   std::shared_ptr<const DevicePart> take_part(const DeviceShare&) override {
@@ -113,14 +120,18 @@ class FakeDevice final : public Backend {
 
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   void copy_row(std::byte* to, const std::byte* from, std::size_t bytes) const {
-    EXPECT_TRUE(FakeMemory::all().device_may(this, to, bytes)) << "a copy to memory that the device does not know";
-    EXPECT_TRUE(FakeMemory::all().device_may(this, from, bytes)) << "a copy of memory that the device does not know";
+    const FakeMemory& memory = FakeMemory::all();
+    EXPECT_TRUE(memory.device_may(this, to, bytes)) << "a copy to memory that the device does not know";
+    const bool is_peers =
+        std::ranges::any_of(reached_, [&](const Backend* peer) { return memory.device_may(peer, from, bytes); });
+    EXPECT_TRUE(is_peers || memory.device_may(this, from, bytes)) << "a copy of memory that the device does not know";
     std::memcpy(to, from, bytes);
   }
   int index_;
   std::vector<QueueOptions> queue_options_;
   std::atomic<std::int64_t> submits_{0}, hits_{0}, misses_{0}, copies_{0}, fence_waits_{0};
-  std::atomic<std::size_t> bytes_in_{0};
+  std::atomic<std::size_t> bytes_in_{0}, bytes_across_{0};
+  std::vector<const Backend*> reached_;
   std::atomic<bool> failed_{false};
   mutable std::mutex mutex_;  // guards the members below, and all queues and fences
   std::condition_variable changed_;

@@ -116,8 +116,8 @@ void renumber(Plan& plan) {
 
 }  // namespace
 
-void fuse_neighbours(Plan& plan, const std::array<bool, kSides>& sides) {
-  const PortGraph graph(plan, sides);
+void fuse_neighbours(Plan& plan, bool device_fuses) {
+  const PortGraph graph(plan, device_fuses);
   const std::vector<Group> groups = Grouping(graph).groups();
   if (groups.size() == plan.steps.size()) return;
   std::vector<PlanStep> steps;

@@ -30,10 +30,10 @@ std::shared_ptr<const ElementCode> code_for(const Plan& plan, const PlanStep& s)
   for (const auto* ports : {&s.in, &s.out})
     for (const PortIndex p : *ports) {
       if (!is_alike(plan.ports[p], plan.ports[s.out.front()])) return nullptr;
-      if (s.side == Side::device && device_type(plan.ports[p].shape.element).empty()) return nullptr;
+      if (on_device(s.side) && device_type(plan.ports[p].shape.element).empty()) return nullptr;
     }
   std::shared_ptr<const ElementCode> code = s.stage->elements();
-  return code && s.side == Side::device && !code->device_code() ? nullptr : code;
+  return code && on_device(s.side) && !code->device_code() ? nullptr : code;
 }
 
 }  // namespace
@@ -44,12 +44,12 @@ bool is_alike(const PlanPort& a, const PlanPort& b) {
          a.shape.item_size() == b.shape.item_size();
 }
 
-PortGraph::PortGraph(const Plan& plan, const std::array<bool, kSides>& sides)
+PortGraph::PortGraph(const Plan& plan, bool device_fuses)
     : plan_(plan), readers_(plan.ports.size()), is_published_(plan.ports.size(), false) {
   for (const PlanOutput& o : plan.outputs) is_published_[o.port] = true;
   for (StepIndex s = 0; s < plan.steps.size(); ++s) {
     const PlanStep& step = plan.steps[s];
-    codes_.push_back(sides[index_of(step.side)] ? code_for(plan, step) : nullptr);
+    codes_.push_back(device_fuses || !on_device(step.side) ? code_for(plan, step) : nullptr);
     for (const PortIndex p : step.in)
       if (p != kNoPort && !contains(readers_[p], s)) readers_[p].push_back(s);
   }

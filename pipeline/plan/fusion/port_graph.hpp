@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <memory>
 #include <vector>
 
@@ -25,8 +24,8 @@ struct Group {
 /// positions. Does not change while groups are formed. One thread.
 class PortGraph {
  public:
-  /// Steps on other sides than these are not fused. The plan outlives the graph.
-  PortGraph(const Plan& plan, const std::array<bool, kSides>& sides);
+  /// Steps on devices are only fused if they can compile kernels. The plan outlives the graph.
+  PortGraph(const Plan& plan, bool device_fuses);
 
   std::size_t steps() const noexcept { return plan_.steps.size(); }
   const PlanStep& step(StepIndex s) const noexcept { return plan_.steps[s]; }
