@@ -348,5 +348,60 @@ TEST(CudaDevices, ShareTheBlocks) {
   }
 }
 
+/// Stages of one pipeline on different devices, and spread over several, compute what one device does.
+TEST(CudaDevices, EachStageOnItsOwn) {
+  if (const std::string why = missing("cuda:1"); !why.empty())
+    GTEST_SKIP() << "NO PIPELINE WAS TESTED ON TWO DEVICES: " << why;
+  const std::vector<Chain> apart{
+      {"two_halves",
+       "[fir: {design: {type: low_pass, cutoff: 1e5, ntaps: 301}, decimation: 4}, "
+       "fft: {size: FRAME, backend: OTHER}]",
+       {"fir.out", "fft.out"}},
+      {"there_and_back",
+       "[convert: {dtype: cf32}, fir: {taps: [1, 2, 1], backend: OTHER}, rotate: {frequency: -2e5}]",
+       {"fir.out", "rotate.out", "source"},
+       1e-5,
+       Element::sc16,
+       2},
+      {"three_sides",
+       "[conjugate: {backend: OTHER}, rotate: {frequency: 1e4, backend: cpu}, fir: {taps: [0.5, 0.25, 0.125]}]",
+       {"conjugate.out", "fir.out"},
+       1e-5,
+       Element::cf32,
+       2},
+      {"counted",
+       "[spectrum: {size: BINS, backend: OTHER}, peak_finder: {threshold: -12, max: 4}]",
+       {"spectrum.out", "peak_finder.out"},
+       1e-5,
+       Element::cf32,
+       2,
+       "cuda",
+       "cuda",
+       true},
+      {"branches",
+       "[fir: {taps: [1, 2, 1]}, rotate: {frequency: 1e4, from: source, backend: OTHER}, "
+       "fft: {size: FRAME, from: fir.out, backend: OTHER}, multiply_const: {value: 0.5, from: rotate.out}]",
+       {"fft.out", "rotate.out", "multiply_const.out", "fir.out"},
+       1e-5,
+       Element::cf32,
+       2},
+  };
+  for (Chain chain : apart)
+    for (const Size& size : kSizes) {
+      chain.backend = chain.other = "cuda:0";
+      const Played one = on_cuda(chain, size, {4, "spin", "copy", 3});
+      expect_near(on_cpu(chain, size), one, chain);
+      for (const char* other : {"cuda:1", "[cuda:1, cuda:0]"})
+        for (const Options& o : {Options{4, "spin", "copy", 3}, Options{3, "block", "auto"}}) {
+          SCOPED_TRACE(fmt::format("{} on {}, blocks of {}, {}", chain.name, other, size.block, trace(o)));
+          chain.other = other;
+          const Played got = on_cuda(chain, size, o);
+          expect_well(got, tape_for(chain, size));
+          EXPECT_EQ(got.status.backend, "cuda:0, cuda:1");
+          expect_same(one, got);
+        }
+    }
+}
+
 }  // namespace
 }  // namespace iqd::conformance
