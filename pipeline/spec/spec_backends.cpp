@@ -102,7 +102,8 @@ void check_backends(const PipelineSpec& spec) {
   std::set<std::string> groups;
   for (const StageSpec& s : spec.stages) {
     check_names(s.backend, s.section);
-    if (s.backend.empty() && s.section.has("backend")) s.section.problem("backend", "is empty; leave it out");
+    if (s.backend.empty() && !s.is_wrong && s.section.has("backend"))
+      s.section.problem("backend", "is empty; leave it out");
     if (names_devices(s.backend)) groups.insert(group_name(s.backend));
     if (groups.size() == kMostGroups) {
       s.section.problem("backend",
