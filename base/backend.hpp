@@ -105,6 +105,8 @@ class Queue {
   virtual void rehearse(Work& /*work*/) {}
   /// Number of kinds of works that it is prepared for.
   virtual std::size_t rehearsed() const noexcept { return 0; }
+  /// How many of these the device launches itself, see Wait::resident.
+  virtual std::size_t resident() const noexcept { return 0; }
   /// Operations that are put on this stream run before the next work, and count as its first step if that does nothing
   /// else. Null if the device has failed, or if there is none.
   virtual StreamView begin() noexcept { return {}; }
@@ -117,11 +119,12 @@ class Queue {
 
 /// How a thread waits for a device.
 enum class Wait : std::uint8_t {
-  spin,   // polls: fastest, and uses a whole CPU
-  block,  // sleeps until the device signals
+  spin,      // polls: fastest, and uses a whole CPU
+  block,     // sleeps until the device signals
+  resident,  // polls, and the device itself launches rehearsed works
 };
 inline std::span<const std::string_view> enum_names(Wait) {
-  static constexpr std::string_view names[] = {"spin", "block"};
+  static constexpr std::string_view names[] = {"spin", "block", "resident"};
   return names;
 }
 
@@ -184,6 +187,16 @@ class Fence {
   virtual void wait(StreamView stream) noexcept = 0;
 };
 
+/// Orders works by a number that each has in memory which the device reads when it runs, so that a rehearsed work can
+/// contain its place in the order. Numbers begin at 0, and none is left out.
+class Turns {
+ public:
+  virtual ~Turns() = default;
+  /// Later work on this stream runs when all turns before `*turn` have passed.
+  virtual void wait(const std::int64_t* turn, StreamView stream) noexcept = 0;
+  virtual void pass(const std::int64_t* turn, StreamView stream) noexcept = 0;
+};
+
 /// Up to this many bytes, a device reads and writes host memory in place; more are copied by its copy engines.
 struct MappedLimits {
   std::size_t in = 0;
@@ -233,6 +246,8 @@ class Backend {
   virtual std::unique_ptr<Queue> make_queue(const QueueOptions& options) = 0;
   /// Null if work is executed in the order in which threads enqueue it.
   virtual std::unique_ptr<Fence> make_fence() { return nullptr; }
+  /// Null likewise.
+  virtual std::unique_ptr<Turns> make_turns() { return nullptr; }
   /// This backend's half of a stage, by the stage's name; null if there is none. The stage defines its type.
   virtual const void* stage_half(std::string_view /*stage*/) const { return nullptr; }
   /// Optional features of a backend; null if it lacks them.

@@ -68,10 +68,14 @@ int pitch_of(std::int64_t pitch) {
 
 struct Blas::Handle {
   Handle() {
+    const Quiet quiet;
     if (const cublasStatus_t s = cublas().cublasCreate_v2(&handle); s != CUBLAS_STATUS_SUCCESS)
       throw SetupError(fmt::format("cublasCreate: {}", cublas().cublasGetStatusString(s)));
   }
-  ~Handle() { cublas().cublasDestroy_v2(handle); }
+  ~Handle() {
+    const Quiet quiet;
+    cublas().cublasDestroy_v2(handle);
+  }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
   cublasHandle_t handle = nullptr;

@@ -109,6 +109,7 @@ cudaError_t Kernel::launch_with(dim3 groups, dim3 threads, std::size_t shared_by
 }
 
 CompiledModule::CompiledModule(std::span<const char> code) {
+  const Quiet quiet;
   check(cudaLibraryLoadData(&library_, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0), "cudaLibraryLoadData");
 }
 CompiledModule::CompiledModule(CompiledModule&& o) noexcept : library_(std::exchange(o.library_, nullptr)) {}
@@ -117,10 +118,13 @@ CompiledModule& CompiledModule::operator=(CompiledModule&& o) noexcept {
   return *this;
 }
 CompiledModule::~CompiledModule() {
-  if (library_) cudaLibraryUnload(library_);
+  if (!library_) return;
+  const Quiet quiet;
+  cudaLibraryUnload(library_);
 }
 
 Kernel CompiledModule::kernel(const std::string& name) const {
+  const Quiet quiet;
   cudaKernel_t found = nullptr;
   if (const cudaError_t error = cudaLibraryGetKernel(&found, library_, name.c_str()); error != cudaSuccess)
     raise(error, fmt::format("the compiled code has no kernel extern \"C\" {}", name));

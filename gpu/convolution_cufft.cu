@@ -53,6 +53,7 @@ class Plan {
  public:
   /// Throws SetupError.
   Plan(std::int64_t size, std::int64_t rows) {
+    const Quiet quiet;
     long long n = size;
     cufftResult result = cufftCreate(&handle_);
     const bool made = result == CUFFT_SUCCESS;
@@ -66,7 +67,10 @@ class Plan {
   }
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
-  ~Plan() { cufftDestroy(handle_); }
+  ~Plan() {
+    const Quiet quiet;
+    cufftDestroy(handle_);
+  }
 
   std::size_t work_bytes() const noexcept { return work_bytes_; }
   bool run(const float2* in, float2* out, int direction, std::byte* work, cudaStream_t stream) const noexcept {

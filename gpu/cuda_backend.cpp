@@ -35,8 +35,10 @@ double megabytes(std::size_t bytes) {
 }
 
 /// A failed device may hang, and then freeing memory never returns.
-bool may_free(void* device) noexcept {
-  return !static_cast<const Device*>(device)->failed();
+template <cudaError_t (*free)(void*)> void free_memory(void* device, std::span<std::byte> memory) noexcept {
+  if (static_cast<const Device*>(device)->failed()) return;
+  const Quiet quiet;
+  free(memory.data());
 }
 
 class EventFence final : public Fence {
@@ -52,6 +54,21 @@ class EventFence final : public Fence {
  private:
   Device& device_;
   Event event_;
+};
+
+class DeviceTurns final : public Turns {
+ public:
+  explicit DeviceTurns(Buffer passed) : passed_(std::move(passed)) {}
+  void wait(const std::int64_t* turn, StreamView stream) noexcept override {
+    await_turn(turn, passed(), stream_of(stream));
+  }
+  void pass(const std::int64_t* turn, StreamView stream) noexcept override {
+    pass_turn(turn, passed(), stream_of(stream));
+  }
+
+ private:
+  std::int64_t* passed() const noexcept { return reinterpret_cast<std::int64_t*>(passed_.data()); }
+  Buffer passed_;
 };
 
 class CudaBackend final : public Backend {
@@ -77,16 +94,19 @@ class CudaBackend final : public Backend {
   bool reaches(const Backend& other) override;
 
   void upload(std::byte* to, std::span<const std::byte> from) override {
+    const Quiet quiet;
     use();
     check(cudaMemcpy(to, from.data(), from.size(), cudaMemcpyDefault), "cudaMemcpy");
     settle();
   }
   void wait_for(StreamView stream) override {
     use();
-    if (stream.handle == nullptr)
+    if (stream.handle == nullptr) {
+      const Quiet quiet;
       check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    else
+    } else {
       check(cudaStreamSynchronize(stream_of(stream)), "cudaStreamSynchronize");
+    }
   }
   std::shared_ptr<const DevicePart> take_part(const DeviceShare& share) override {
     return gpu::take_part(device_, share);
@@ -98,6 +118,7 @@ class CudaBackend final : public Backend {
     device_.use();
     return std::make_unique<EventFence>(device_);
   }
+  std::unique_ptr<Turns> make_turns() override { return std::make_unique<DeviceTurns>(allocate(sizeof(std::int64_t))); }
   const void* stage_half(std::string_view stage) const override { return cuda_half_of(stage); }
   const ConvolutionTable* convolution() const override { return &convolution_table(); }
   const DeviceFactsTable* device_facts() const override { return &device_facts_table(); }
@@ -129,6 +150,7 @@ std::vector<std::string> CudaBackend::details() const {
 
 Buffer CudaBackend::allocate(std::size_t bytes) {
   const std::size_t size = std::max<std::size_t>(bytes, 128);
+  const Quiet quiet;
   device_.use();
   void* memory = nullptr;
   if (const cudaError_t error = cudaMalloc(&memory, size); error != cudaSuccess) {
@@ -138,12 +160,7 @@ Buffer CudaBackend::allocate(std::size_t bytes) {
     raise(error,
           fmt::format("cudaMalloc of {:.1f} MB on {} ({:.0f} MB are free)", megabytes(size), name(), megabytes(free)));
   }
-  Buffer buffer(
-      {static_cast<std::byte*>(memory), size},
-      [](void* device, std::span<std::byte> m) noexcept {
-        if (may_free(device)) cudaFree(m.data());
-      },
-      &device_);
+  Buffer buffer({static_cast<std::byte*>(memory), size}, free_memory<cudaFree>, &device_);
   check(cudaMemset(memory, 0, size), "cudaMemset");
   settle();
   return buffer;
@@ -151,21 +168,18 @@ Buffer CudaBackend::allocate(std::size_t bytes) {
 
 Buffer CudaBackend::allocate_shared(std::size_t bytes) {
   const std::size_t size = std::max<std::size_t>(bytes, 128);
+  const Quiet quiet;
   device_.use();
   void* memory = nullptr;
   if (const cudaError_t error = cudaHostAlloc(&memory, size, cudaHostAllocPortable | cudaHostAllocMapped);
       error != cudaSuccess)
     raise(error, fmt::format("cudaHostAlloc of {:.1f} MB of pinned memory", megabytes(size)));
   std::memset(memory, 0, size);
-  return Buffer(
-      {static_cast<std::byte*>(memory), size},
-      [](void* device, std::span<std::byte> m) noexcept {
-        if (may_free(device)) cudaFreeHost(m.data());
-      },
-      &device_);
+  return Buffer({static_cast<std::byte*>(memory), size}, free_memory<cudaFreeHost>, &device_);
 }
 
 void CudaBackend::share(std::span<std::byte> memory) {
+  const Quiet quiet;
   device_.use();
   if (const cudaError_t error =
           cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterPortable | cudaHostRegisterMapped);
@@ -177,6 +191,7 @@ void CudaBackend::share(std::span<std::byte> memory) {
 
 void CudaBackend::unshare(std::span<std::byte> memory) noexcept {
   if (device_.failed()) return;
+  const Quiet quiet;
   cudaHostUnregister(memory.data());
 }
 

@@ -37,6 +37,7 @@ std::int64_t most_shared_bytes() {
 }
 
 Device::Device(int index) : index_(index) {
+  const Quiet quiet;
   check(cudaSetDevice(index), "cudaSetDevice");
   check(cudaGetDeviceProperties(&properties_, index), "cudaGetDeviceProperties");
   int mode = cudaComputeModeDefault;

@@ -15,6 +15,7 @@ template <class T> class DeviceArray {
   DeviceArray() = default;
   explicit DeviceArray(std::span<const T> values) : size_(values.size()) {
     if (values.empty()) return;
+    const Quiet quiet;
     check(cudaMalloc(reinterpret_cast<void**>(&data_), values.size_bytes()), "memory for constants");
     check(cudaMemcpy(data_, values.data(), values.size_bytes(), cudaMemcpyHostToDevice), "copying constants");
     settle();
@@ -25,7 +26,11 @@ template <class T> class DeviceArray {
     std::swap(size_, o.size_);
     return *this;
   }
-  ~DeviceArray() { cudaFree(data_); }
+  ~DeviceArray() {
+    if (!data_) return;
+    const Quiet quiet;
+    cudaFree(data_);
+  }
 
   const T* data() const noexcept { return data_; }
   std::size_t size() const noexcept { return size_; }

@@ -33,6 +33,7 @@ struct Free {
 }  // namespace
 
 FftPlans::Plan::Plan(std::int64_t size, std::int64_t frames) {
+  const Quiet quiet;
   check_plan(cufftCreate(&handle_), size, frames);
   made_ = true;
   try {
@@ -50,7 +51,9 @@ FftPlans::Plan::Plan(Plan&& o) noexcept
     : handle_(o.handle_), made_(std::exchange(o.made_, false)), work_bytes_(o.work_bytes_) {}
 
 FftPlans::Plan::~Plan() {
-  if (made_) cufftDestroy(handle_);
+  if (!made_) return;
+  const Quiet quiet;
+  cufftDestroy(handle_);
 }
 
 bool FftPlans::Plan::run(const cf32* in, cf32* out, bool inverse, std::byte* work, cudaStream_t stream) const noexcept {
@@ -64,6 +67,7 @@ bool FftPlans::Plan::run(const cf32* in, cf32* out, bool inverse, std::byte* wor
 FftPlans::FftPlans(std::int64_t size) : size_(size), mutex_(std::make_unique<std::mutex>()) {
   while (2 * most_ * size <= kMostSamples) most_ *= 2;
   if (size == 1) return;
+  const Quiet quiet;
   for (std::int64_t frames = 1; frames <= most_; frames *= 2) {
     plans_.emplace_back(size, frames);
     work_bytes_ = std::max(work_bytes_, plans_.back().work_bytes());
@@ -73,6 +77,7 @@ FftPlans::FftPlans(std::int64_t size) : size_(size), mutex_(std::make_unique<std
 }
 
 void FftPlans::rehearse() const {
+  const Quiet quiet;
   std::byte* memory = nullptr;
   const std::size_t samples = static_cast<std::size_t>(most() * size_) * sizeof(cf32);
   check(cudaMalloc(reinterpret_cast<void**>(&memory), samples + work_bytes_ + kAlignment), "memory for trying cuFFT");

@@ -22,6 +22,8 @@ template <class Handle, cudaError_t (*destroy)(Handle)> class Owned {
     if (handle_) destroy(handle_);
   }
   Handle get() const noexcept { return handle_; }
+  /// Never destroys it.
+  void abandon() noexcept { handle_ = nullptr; }
 
  private:
   Handle handle_ = nullptr;

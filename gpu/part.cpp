@@ -165,6 +165,7 @@ std::shared_ptr<const DevicePart> take_part(const Device& device, const DeviceSh
   };
   if (const std::string_view why = obstacle(device); !why.empty()) throw cannot(why);
   const std::lock_guard lock(mutex);
+  const Quiet quiet;
   device.use();
   auto divided = devices.find(device.index());
   try {

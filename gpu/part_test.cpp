@@ -168,7 +168,7 @@ class Note final : public Work {
 
 TEST_F(Part, QueuesAndTheirGraphsStayInIt) {
   const auto part = take("a", 16, 16);
-  for (const Wait wait : {Wait::spin, Wait::block})
+  for (const Wait wait : {Wait::spin, Wait::block, Wait::resident})
     for (const int time_every : {0, 1}) {
       QueueOptions options;
       options.wait = wait;

@@ -7,6 +7,7 @@
 
 #include "base/bell.hpp"
 #include "base/clock.hpp"
+#include "base/error.hpp"
 #include "gpu/part.hpp"
 #include "gpu/small_kernels.hpp"
 
@@ -40,39 +41,71 @@ std::span<const std::int64_t> EventClock::steps_ns(std::size_t steps) noexcept {
 }
 
 CudaQueue::CudaQueue(Device& device, QueueOptions options) : device_(device), options_(std::move(options)) {
+  const Quiet quiet;
   device_.use();
-  check(cudaHostAlloc(reinterpret_cast<void**>(&flag_), 128, cudaHostAllocPortable | cudaHostAllocMapped),
-        "cudaHostAlloc");
   // The most urgent number is the lowest; the driver limits it to what the device has (0 … -5 on an H200).
   stream_ = options_.part ? make_stream(*options_.part, -options_.urgency) : make_stream(-options_.urgency);
   done_ = make_event(cudaEventDisableTiming | cudaEventBlockingSync);
   if (options_.time_every > 0) clock_ = std::make_unique<EventClock>(device_, options_.timed_steps);
+  if (options_.wait != Wait::resident) return;
+  load_small_kernels();
+  scheduler_ = std::make_unique<Scheduler>(device_, options_.part.get());
 }
 
 CudaQueue::~CudaQueue() {
-  if (device_.failed()) return;  // it may hang, and then nothing can be freed
-  cudaStreamSynchronize(stream_.get());
-  cudaFreeHost(flag_);
+  const Quiet quiet;
+  if (!device_.failed()) {
+    cudaStreamSynchronize(stream_.get());
+  } else {  // it may hang, and then nothing can be freed
+    flag_.abandon();
+    for (auto& [key, graph] : graphs_) graph.exec.abandon();
+  }
+  scheduler_.reset();
+  graphs_.clear();
 }
 
 /// Captures a graph for works that are laid out like this one.
 void CudaQueue::rehearse(Work& work) {
   const std::uint64_t key = work.capture_key();
   if (key == 0 || graphs_.contains(key)) return;
+  const Quiet quiet;
   device_.use();
+  std::optional<Rehearsed> made;
+  if (scheduler_)
+    for (const Launch launch : {Launch::from_device_early, Launch::from_device})
+      if (!made) made = try_capture(work, launch);
+  if (!made) made = capture(work, Launch::from_host);
+  resident_ += made->from_device ? 1 : 0;
+  Rehearsed& kept = graphs_[key] = std::move(*made);
+  check(cudaGraphUpload(kept.exec.get(), stream_.get()), "cudaGraphUpload");
+  if (kept.from_device) check(cudaStreamSynchronize(stream_.get()), "cudaGraphUpload");
+}
+
+/// Nothing if the device cannot launch such a graph: one that needs the host, or another device.
+std::optional<CudaQueue::Rehearsed> CudaQueue::try_capture(Work& work, Launch launch) {
+  try {
+    Rehearsed made = capture(work, launch);
+    if (Scheduler::takes(made.exec.get())) return made;
+  } catch (const SetupError&) {
+  }
+  return {};
+}
+
+CudaQueue::Rehearsed CudaQueue::capture(Work& work, Launch launch) {
   cudaGraph_t captured = nullptr;
   check(cudaStreamBeginCapture(stream_.get(), cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
   work.enqueue(view_of(stream_.get()));
-  raise_flag(flag_, stream_.get());
+  raise_flag(&flag_->raised, stream_.get(), launch == Launch::from_device_early);
   const cudaError_t launched = cudaGetLastError();
   const cudaError_t ended = cudaStreamEndCapture(stream_.get(), &captured);
   const Graph graph(captured);
   check(launched, "capturing a stage");
   check(ended, "cudaStreamEndCapture");
+  const bool from_device = launch != Launch::from_host;
   cudaGraphExec_t exec = nullptr;
-  check(cudaGraphInstantiate(&exec, graph.get(), 0), "cudaGraphInstantiate");
-  GraphExec& kept = graphs_[key] = GraphExec(exec);
-  check(cudaGraphUpload(kept.get(), stream_.get()), "cudaGraphUpload");
+  check(cudaGraphInstantiate(&exec, graph.get(), from_device ? cudaGraphInstantiateFlagDeviceLaunch : 0),
+        "cudaGraphInstantiate");
+  return {GraphExec(exec), from_device};
 }
 
 StreamView CudaQueue::begin() noexcept {
@@ -91,33 +124,44 @@ bool CudaQueue::times_next() noexcept {
 void CudaQueue::submit(Work& work) noexcept {
   if (device_.failed()) return;
   device_.use();
-  reinterpret_cast<std::atomic<std::uint32_t>*>(flag_)->store(0, std::memory_order_seq_cst);
+  reinterpret_cast<std::atomic<std::uint32_t>&>(flag_->raised).store(0, std::memory_order_seq_cst);
   launch(work);
   if (options_.wait == Wait::block) device_.good(cudaEventRecord(done_.get(), stream_.get()), "cudaEventRecord");
 }
 
 void CudaQueue::launch(Work& work) noexcept {
-  if (!std::exchange(has_begun_, false)) timed_ = work.timed_steps() > 0 && times_next();
-  if (!timed_) {
-    if (const auto graph = graphs_.find(work.capture_key()); graph != graphs_.end()) {
-      device_.good(cudaGraphLaunch(graph->second.get(), stream_.get()), "cudaGraphLaunch");
-      return;
-    }
-  }
+  const bool has_begun = std::exchange(has_begun_, false);
+  if (!has_begun) timed_ = work.timed_steps() > 0 && times_next();
+  scheduled_ = false;
+  const auto graph = timed_ ? graphs_.end() : graphs_.find(work.capture_key());
+  if (graph == graphs_.end()) return enqueue(work);
+  // What has begun is on the stream, and the scheduler's graphs are not.
+  if (graph->second.from_device && !has_begun) scheduled_ = scheduler_->try_launch(graph->second.exec.get());
+  if (!scheduled_) device_.good(cudaGraphLaunch(graph->second.exec.get(), stream_.get()), "cudaGraphLaunch");
+}
+
+void CudaQueue::enqueue(Work& work) noexcept {
   work.enqueue(view_of(stream_.get()), timed_ ? clock_.get() : nullptr);
-  raise_flag(flag_, stream_.get());
+  raise_flag(&flag_->raised, stream_.get());
   device_.good(cudaGetLastError(), "launching a stage");
 }
 
 void CudaQueue::wait(Work& work) noexcept {
   device_.use();
-  const bool good = !device_.failed() && (options_.wait == Wait::spin ? wait_spinning() : wait_blocked());
+  const bool good = !device_.failed() && (options_.wait == Wait::block ? wait_blocked() : wait_spinning());
   if (good && timed_) work.timed(clock_->steps_ns(work.timed_steps()));
   work.finished(good && !device_.failed());
 }
 
+cudaError_t CudaQueue::state() noexcept {
+  if (scheduled_) return scheduler_->state();
+  const cudaError_t state = cudaStreamQuery(stream_.get());
+  if (state == cudaErrorNotReady) cudaGetLastError();  // it counts as an error
+  return state;
+}
+
 bool CudaQueue::wait_spinning() noexcept {
-  const auto& flag = *reinterpret_cast<const std::atomic<std::uint32_t>*>(flag_);
+  const auto& flag = reinterpret_cast<const std::atomic<std::uint32_t>&>(flag_->raised);
   const auto raised = [&flag] { return flag.load(std::memory_order_acquire) != 0; };
   std::int64_t asked = steady_ns();
   const std::int64_t began = asked;
@@ -127,10 +171,9 @@ bool CudaQueue::wait_spinning() noexcept {
     const std::int64_t now = steady_ns();
     if (now - asked < kAskNs) return device_.failed();
     asked = now;
-    const cudaError_t state = cudaStreamQuery(stream_.get());
-    if (state == cudaSuccess) return done = true;
-    cudaGetLastError();  // clears `not ready`, which counts as an error
-    if (state != cudaErrorNotReady) device_.fail(state, "while processing a block");
+    const cudaError_t now_is = state();
+    if (now_is == cudaSuccess) return done = true;
+    if (now_is != cudaErrorNotReady) device_.fail(now_is, "while processing a block");
     if (now - began > kHangNs) device_.fail("it has not finished a block within 10 s");
     return device_.failed();
   });

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/backend.hpp"
+#include "gpu/quiet.hpp"
 
 namespace iqd::gpu {
 
@@ -42,6 +43,7 @@ std::int64_t most_shared_bytes();
 /// kernel, and another instance may need more. Returns how much may be dynamic. Throws SetupError with `what`.
 template <class... Arguments> std::int64_t allow_shared(void (*kernel)(Arguments...), const char* what) {
   const auto* const code = reinterpret_cast<const void*>(kernel);
+  const Quiet quiet;
   cudaFuncAttributes loaded;
   check(cudaFuncGetAttributes(&loaded, code), what);
   const std::int64_t there = most_shared_bytes() - static_cast<std::int64_t>(loaded.sharedSizeBytes);
@@ -54,6 +56,7 @@ template <class... Arguments> void allow_shared(void (*kernel)(Arguments...), st
 }
 /// Loads the code of kernels before samples flow. Throws SetupError with `what`.
 template <class... Kernels> void load_kernels(const char* what, Kernels... kernels) {
+  const Quiet quiet;
   cudaFuncAttributes loaded;  // the query loads the code
   for (const void* const kernel : {reinterpret_cast<const void*>(kernels)...})
     check(cudaFuncGetAttributes(&loaded, kernel), what);
