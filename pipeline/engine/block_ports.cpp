@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <new>
 
+#include "pipeline/engine/layout_key.hpp"
+
 namespace iqd {
 
 BlockPorts::BlockPorts(const Plan& plan, Backend& shared)
@@ -42,16 +44,12 @@ void BlockPorts::set(const SampleBlock& block, std::span<const SourceWindow> win
 }
 
 std::uint64_t BlockPorts::layout_key() const noexcept {
-  std::uint64_t key = 0x9e3779b97f4a7c15;
-  const auto mix = [&key](std::uint64_t v) {
-    key = (key ^ v) * 0xff51afd7ed558ccd;
-    key ^= key >> 32;
-  };
-  mix(reinterpret_cast<std::uintptr_t>(slot_.data()));
-  for (const std::byte* arena : arenas_) mix(reinterpret_cast<std::uintptr_t>(arena));
+  LayoutKey key;
+  key.mix(slot_.data());
+  for (const std::byte* arena : arenas_) key.mix(arena);
   const auto mix_memory = [&](const auto& of) {
-    mix(reinterpret_cast<std::uintptr_t>(of.data));
-    mix(static_cast<std::uint64_t>(of.pitch));
+    key.mix(of.data);
+    key.mix(of.pitch);
   };
   // If a device keeps the source, its steps read nothing else of it.
   const auto is_read = [this](PortIndex source) {
@@ -67,12 +65,12 @@ std::uint64_t BlockPorts::layout_key() const noexcept {
     const bool moves = plan_->ports[p].shape.axis == Axis::stream;
     // Modulo 2^64: with rates of large terms the products overflow, but not their difference.
     const auto bits = [](std::int64_t n) { return static_cast<std::uint64_t>(n); };
-    mix(bits(span.first) * bits(rate.den) - (moves ? bits(block_->first) * bits(rate.num) : 0));
-    mix(static_cast<std::uint64_t>(span.length()));
-    mix(static_cast<std::uint64_t>(span.first_new - span.first));
-    mix(static_cast<std::uint64_t>(span.end_new - span.first));
+    key.mix(bits(span.first) * bits(rate.den) - (moves ? bits(block_->first) * bits(rate.num) : 0));
+    key.mix(span.length());
+    key.mix(span.first_new - span.first);
+    key.mix(span.end_new - span.first);
   }
-  return key | 1;
+  return key.value();
 }
 
 Span BlockPorts::span_after(const PlanStep& step, const PlanPort& out) const noexcept {

@@ -93,8 +93,8 @@ void BlockWork::run_on_device(const PlanPart& part) noexcept {
 
 void BlockWork::run_part(const PlanPart& part, StreamView stream, StepClock* clock, std::size_t mark) noexcept {
   for (StepIndex s = part.begin; s < part.end; ++s) {
-    // The copies to a ring were put on the stream before this work, and have marked its beginning.
-    const bool has_begun = s == part.begin && !device_part_ && plan().is_ring_step(s);
+    // If the copies to a ring were put on the stream before this work, they have marked its beginning.
+    const bool has_begun = s == part.begin && !device_part_ && plan().is_ring_step(s) && !fills_ring();
     if (clock && !has_begun) clock->mark(mark, stream);
     ++mark;
     run_step(s, stream);
@@ -108,7 +108,7 @@ void BlockWork::run_part(const PlanPart& part, StreamView stream, StepClock* clo
 void BlockWork::run_step(StepIndex index, StreamView stream) noexcept {
   const PlanStep& step = plan().steps[index];
   if (key_ == 0) ports_.open_step(step);
-  if (plan().is_ring_step(index)) return;
+  if (plan().is_ring_step(index)) return fill_ring(stream);
   for (std::size_t i = 0; i < step.in.size(); ++i) in_[i] = step.in[i] == kNoPort ? PortIo{} : ports_.io(step.in[i]);
   bool empty = !step.out.empty();
   for (std::size_t o = 0; o < step.out.size(); ++o) {

@@ -72,6 +72,9 @@ class BlockWork : public Work {
  protected:
   /// How long steps took, from `first_step` on; after the last step: the copying of results.
   virtual void step_times(StepIndex /*first_step*/, std::span<const std::int64_t> /*ns*/) noexcept {}
+  /// Whether the copies to a device's ring are a part of this work; else they are on its stream before it.
+  virtual bool fills_ring() const noexcept { return false; }
+  virtual void fill_ring(StreamView /*stream*/) noexcept {}
 
  private:
   class DevicePart;

@@ -3,8 +3,10 @@
 #include "pipeline/engine/device_ring.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/integer.hpp"
+#include "pipeline/engine/layout_key.hpp"
 #include "pipeline/plan/alignment.hpp"
 
 namespace iqd {
@@ -19,11 +21,17 @@ DeviceRing::Layout::Layout(const Plan& plan, std::int64_t host_samples) noexcept
   pitch = port_aligned(bounded_bytes(before + samples + reach.future, sample_bytes));
 }
 
-DeviceRing::DeviceRing(const Plan& plan, std::int64_t host_samples, Backend& device, int lanes)
+DeviceRing::DeviceRing(const Plan& plan, std::int64_t host_samples, Backend& device, int lanes, bool within_works)
     : layout_(plan, host_samples), device_(device) {
   device.use();
   memory_ = device.allocate(bounded_product(layout_.rows, layout_.pitch));
-  if (lanes > 1) fence_ = device.make_fence();
+  if (lanes < 2) return;
+  if (!within_works) {
+    fence_ = device.make_fence();
+    return;
+  }
+  turns_ = device.make_turns();
+  numbers_ = device.allocate_shared(static_cast<std::size_t>(lanes) * sizeof(std::int64_t));
 }
 
 std::size_t DeviceRing::bytes(const Plan& plan, std::int64_t host_samples) noexcept {
@@ -35,17 +43,46 @@ SourceWindow DeviceRing::window(const SampleBlock& block) const noexcept {
   return {at(block.place() - block.past, turn_of(block)), static_cast<std::int64_t>(layout_.pitch), window_of(block)};
 }
 
-void DeviceRing::fill(const SampleBlock& block, const SampleRing& host, StreamView stream) noexcept {
-  const SampleIndex begin = block.place() - block.past;
-  const SampleIndex end = block.place() + block.length + block.future;
-  const SampleIndex have = std::clamp(filled_, begin, end);
-  const std::int64_t turn = turn_of(block);
+DeviceRing::Fill DeviceRing::next(const SampleBlock& block, int lane) noexcept {
+  Fill fill;
+  fill.begin = block.place() - block.past;
+  fill.end = block.place() + block.length + block.future;
+  fill.have = std::clamp(filled_, fill.begin, fill.end);
+  fill.turn = turn_of(block);
+  fill.turn_before = std::exchange(turn_, fill.turn);
+  filled_ = fill.end;
+  if (turns_) {
+    std::int64_t& number = reinterpret_cast<std::int64_t*>(numbers_.data())[lane];
+    number = fills_++;
+    fill.number = &number;
+  }
+  return fill;
+}
+
+void DeviceRing::enqueue(const Fill& fill, const SampleRing& host, StreamView stream) noexcept {
   if (fence_) fence_->wait(stream);
-  if (turn != turn_) copy(at(begin, turn), at(begin, turn_), layout_.pitch, have - begin, stream);
-  copy(at(have, turn), host.at(0, have), static_cast<std::size_t>(host.pitch()), end - have, stream);
+  if (fill.number) turns_->wait(fill.number, stream);
+  if (fill.turn != fill.turn_before)
+    copy(at(fill.begin, fill.turn), at(fill.begin, fill.turn_before), layout_.pitch, fill.have - fill.begin, stream);
+  copy(at(fill.have, fill.turn), host.at(0, fill.have), static_cast<std::size_t>(host.pitch()), fill.end - fill.have,
+       stream);
+  if (fill.number) turns_->pass(fill.number, stream);
   if (fence_) fence_->signal(stream);
-  filled_ = end;
-  turn_ = turn;
+}
+
+std::uint64_t DeviceRing::layout_key(const Fill& fill, const SampleRing& host) const noexcept {
+  LayoutKey key;
+  key.mix(at(fill.begin, fill.turn));
+  key.mix(at(fill.begin, fill.turn_before));
+  key.mix(host.at(0, fill.have));
+  key.mix(fill.have - fill.begin);
+  key.mix(fill.end - fill.have);
+  key.mix(fill.number);
+  return key.value();
+}
+
+void DeviceRing::restart() noexcept {
+  filled_ = turn_ = fills_ = 0;
 }
 
 void DeviceRing::copy(std::byte* to, const std::byte* from, std::size_t from_pitch, std::int64_t samples,

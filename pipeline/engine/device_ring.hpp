@@ -18,15 +18,32 @@ namespace iqd {
 /// it. One thread at a time.
 class DeviceRing {
  public:
-  /// `lanes`: how many of the device's lanes read it.
-  DeviceRing(const Plan& plan, std::int64_t host_samples, Backend& device, int lanes);
+  /// The copies that complete a block's window, between places.
+  struct Fill {
+    SampleIndex begin = 0;  // from here on, if another turn has begun: within the ring
+    SampleIndex have = 0;   // from here on: from the host
+    SampleIndex end = 0;
+    std::int64_t turn = 0;
+    std::int64_t turn_before = 0;
+    const std::int64_t* number = nullptr;  // of the fill, where the device reads it; null: the stream is in order
+  };
+
+  /// `lanes`: how many of the device's lanes read it. `within_works`: works contain their fills, so that a rehearsed one
+  /// has its own.
+  DeviceRing(const Plan& plan, std::int64_t host_samples, Backend& device, int lanes, bool within_works);
   /// Its memory on the device.
   static std::size_t bytes(const Plan& plan, std::int64_t host_samples) noexcept;
 
   /// Where the block's window lies.
   SourceWindow window(const SampleBlock& block) const noexcept;
-  /// Puts the copies on the stream that complete the block's window. Blocks come in their order.
-  void fill(const SampleBlock& block, const SampleRing& host, StreamView stream) noexcept;
+  /// What completes the block's window. Blocks come in their order; of those of one lane, one is at work. `lane`: the
+  /// device's lane.
+  Fill next(const SampleBlock& block, int lane) noexcept;
+  void enqueue(const Fill& fill, const SampleRing& host, StreamView stream) noexcept;
+  /// Fills with equal keys enqueue the same operations.
+  std::uint64_t layout_key(const Fill& fill, const SampleRing& host) const noexcept;
+  /// After rehearsals: forgets them.
+  void restart() noexcept;
 
  private:
   struct Layout {
@@ -48,9 +65,13 @@ class DeviceRing {
   const Layout layout_;
   Backend& device_;
   Buffer memory_;
-  std::unique_ptr<Fence> fence_;  // orders the copies of several lanes
-  SampleIndex filled_ = 0;        // the place behind the last sample that was copied
-  std::int64_t turn_ = 0;         // where it lies
+  // What orders the copies of several lanes: on their streams, or within their works.
+  std::unique_ptr<Fence> fence_;
+  std::unique_ptr<Turns> turns_;
+  Buffer numbers_;  // of each lane's fill
+  std::int64_t fills_ = 0;
+  SampleIndex filled_ = 0;  // the place behind the last sample that was copied
+  std::int64_t turn_ = 0;   // where it lies
 };
 
 }  // namespace iqd

@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "base/integer.hpp"
+#include "pipeline/engine/layout_key.hpp"
 
 namespace iqd {
 namespace {
@@ -27,6 +28,19 @@ class Engine::SlotWork final : public BlockWork {
   explicit SlotWork(Engine& engine)
       : BlockWork(engine.plan_, engine.carries_, *engine.backends_.host, engine.backends_.shared()), engine_(engine) {}
   void run_in(int lane) noexcept { lane_ = lane; }
+  /// From now on: it contains this fill of the ring.
+  void contain(DeviceRing& ring, const DeviceRing::Fill& fill) noexcept {
+    filled_ = &ring;
+    fill_ = fill;
+  }
+  std::uint64_t capture_key() const noexcept override {
+    const std::uint64_t key = BlockWork::capture_key();
+    if (key == 0 || !filled_) return key;
+    LayoutKey both;
+    both.mix(key);
+    both.mix(filled_->layout_key(fill_, engine_.ring_));
+    return both.value();
+  }
   void finished(bool good) noexcept override {
     // Once this is marked done, the publisher may give its slot to another block at any moment.
     const int lane = lane_;
@@ -40,8 +54,15 @@ class Engine::SlotWork final : public BlockWork {
     for (std::size_t s = 0; s < ns.size(); ++s) engine_.step_times_[first_step + s].record(ns[s]);
   }
 
+  bool fills_ring() const noexcept override { return filled_ != nullptr; }
+  void fill_ring(StreamView stream) noexcept override {
+    if (filled_) filled_->enqueue(fill_, engine_.ring_, stream);
+  }
+
   Engine& engine_;
   int lane_ = -1;
+  DeviceRing* filled_ = nullptr;
+  DeviceRing::Fill fill_;
 };
 
 Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
@@ -49,6 +70,7 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
     : plan_(std::move(plan)),
       backends_(std::move(backends)),
       ring_(plan_, options.ring_samples, backends_.shared()),
+      fills_within_works_(options.wait == Wait::resident && !plan_.mixed()),
       carries_(plan_, *backends_.host, backends_.devices),
       ready_(BlockLedger::most_outstanding(plan_.block, plan_.window().future, ring_.samples())),
       open_(succession.before == nullptr),
@@ -63,7 +85,7 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
   const int devices = static_cast<int>(ring_devices.size());
   for (int d = 0; d < std::min(devices, options.lanes); ++d)
     device_rings_.emplace_back(plan_, ring_.samples(), *backends_.devices[ring_devices[static_cast<std::size_t>(d)]],
-                               (options.lanes - d + devices - 1) / devices);
+                               (options.lanes - d + devices - 1) / devices, fills_within_works_);
   for (int s = 0; s < options.slots; ++s) works_.push_back(std::make_unique<SlotWork>(*this));
   rehearse();
   publisher_.start(options.priority, [this, succession = std::move(succession)] { return succeed(succession); });
@@ -90,17 +112,25 @@ void Engine::rehearse() {
   const std::int64_t ring_blocks =
       plan_.ringed != kNoPort ? ceil_div(ring_.samples(), plan_.block) : ring_.samples() / plan_.block;
   const std::int64_t turns = std::lcm(std::lcm<std::int64_t>(slots(), lanes()), ring_blocks);
-  for (std::int64_t b = 0; b < std::min(turns, kMostRehearsed); ++b) {
+  const auto block_at = [&](std::int64_t b) {
     SampleBlock block;
     block.first = (turns + b) * plan_.block;
     block.length = plan_.block;
     block.past = reach.past;
     block.future = reach.future;
+    return block;
+  };
+  const auto lane_of = [&](std::int64_t b) { return static_cast<int>(b % lanes()); };
+  // Of a device's ring, those before have filled the window's past.
+  for (std::int64_t b = -lanes(); b < 0; ++b)
+    if (DeviceRing* const ring = device_ring(lane_of(turns + b))) ring->next(block_at(b), 0);
+  for (std::int64_t b = 0; b < std::min(turns, kMostRehearsed); ++b) {
     SlotWork& work = *works_[static_cast<std::size_t>(b % slots())];
-    const auto lane = static_cast<int>(b % lanes());
-    set(work, block, lane);
-    work.rehearse(lanes_.queue(lane));
+    set(work, block_at(b), lane_of(b));
+    work.rehearse(lanes_.queue(lane_of(b)));
   }
+  for (DeviceRing& ring : device_rings_) ring.restart();
+  for (int l = 0; l < lanes(); ++l) resident_graphs_ += lanes_.device_queue(l).resident();
 }
 
 void Engine::offer(SampleBlock block) noexcept {
@@ -157,18 +187,20 @@ void Engine::start(const SampleBlock& block, int lane, int slot) noexcept {
 
 void Engine::set(SlotWork& work, const SampleBlock& block, int lane) noexcept {
   const SourceWindow window{ring_.at(0, block.place() - block.past), ring_.pitch(), window_of(block)};
-  const DeviceRing* const ring = device_ring(lane);
+  DeviceRing* const ring = device_ring(lane);
   work.run_in(lane);
   work.use(current_.get());
   work.set(block, {&window, 1}, lanes_.memory(lane), ring ? ring->window(block) : SourceWindow{});
+  if (ring && fills_within_works_) work.contain(*ring, ring->next(block, lane_on_device(lane)));
 }
 
 /// Called in the order of the blocks.
 void Engine::fill_ring(const SampleBlock& block, int lane) noexcept {
   DeviceRing* const ring = device_ring(lane);
-  if (!ring) return;
+  if (!ring || fills_within_works_) return;
+  const DeviceRing::Fill fill = ring->next(block, lane_on_device(lane));
   Queue& queue = lanes_.queue(lane, plan_.ports[plan_.ringed].side);
-  if (const StreamView stream = queue.begin(); stream.handle) ring->fill(block, ring_, stream);
+  if (const StreamView stream = queue.begin(); stream.handle) ring->enqueue(fill, ring_, stream);
 }
 
 DeviceRing* Engine::device_ring(int lane) noexcept {

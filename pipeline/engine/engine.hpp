@@ -85,6 +85,8 @@ class Engine {
   int lanes() const noexcept { return lanes_.count(); }
   int slots_free() const noexcept { return slots_.available(); }
   int slots() const noexcept { return slots_.slots(); }
+  /// How many graphs of its lanes a device launches itself.
+  std::size_t resident_graphs() const noexcept { return resident_graphs_; }
   /// Why a device has failed; empty if none has.
   std::string backend_failure() const;
   /// How long the publisher has waited for the oldest block, if a device runs it.
@@ -111,12 +113,15 @@ class Engine {
   void fill_ring(const SampleBlock& block, int lane) noexcept;
   /// Of the lane's device; null if it keeps no samples.
   DeviceRing* device_ring(int lane) noexcept;
+  /// Its number among the lanes of its device, if that keeps samples.
+  int lane_on_device(int lane) const noexcept { return lane / static_cast<int>(device_rings_.size()); }
   void lane_finished(int lane) noexcept;
 
   Plan plan_;
   EngineBackends backends_;
   SampleRing ring_;
   std::vector<DeviceRing> device_rings_;  // one for each device of their group, if the plan has a port for them
+  bool fills_within_works_;               // not on their streams before them
   Carries carries_;
   CurrentPlan current_{plan_};
   SpscQueue<SampleBlock> ready_;
@@ -128,6 +133,7 @@ class Engine {
   std::vector<Histogram> step_times_;
   std::vector<std::unique_ptr<SlotWork>> works_;
   Publisher publisher_;
+  std::size_t resident_graphs_ = 0;
   Lanes lanes_;  // after everything that their threads touch
 };
 

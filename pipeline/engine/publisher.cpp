@@ -37,10 +37,10 @@ bool Publisher::next() {
       wait_began_ns_.store(steady_ns(), std::memory_order_relaxed);
     return !found->queue->announces() || found->work->done();
   };
-  if (wait_ == Wait::spin)
-    spin_until(ready);
-  else
+  if (wait_ == Wait::block)
     results_.wait_until(ready);
+  else
+    spin_until(ready);
   return found != nullptr;
 }
 

@@ -44,6 +44,7 @@ inline Rig::Options on_host(Rig::Options options) {
   options.groups.clear();
   options.fuse = false;
   options.time_every = 0;
+  options.wait = Wait::block;
   for (StageLine& line : options.stages) line.side.reset();
   return options;
 }

@@ -104,6 +104,7 @@ class Rig {
     std::size_t ring_saves = 1;  // see PlanTarget
     bool is_on_host = false;     // stages without a side run on the host, though there are devices
     int time_every = 0;
+    Wait wait = Wait::block;
     bool fuse = true;
   };
 
@@ -138,6 +139,7 @@ class Rig {
     EngineOptions sizes{options.lanes, options.slots, std::max(options.ring, least)};
     sizes.time_every = options.time_every;
     sizes.urgency = options.urgency;
+    sizes.wait = options.wait;
     engine = std::make_unique<Engine>(std::move(plan), std::move(backends), sizes, std::move(routes), counters);
     intake = std::make_unique<Intake>(source_options_, source_options_.open(), *engine, options.intake, counters);
   }

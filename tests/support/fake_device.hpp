@@ -62,6 +62,7 @@ class FakeDevice final : public Backend {
   /// Copied from other devices.
   std::size_t bytes_across() const noexcept { return bytes_across_; }
   std::int64_t fence_waits() const noexcept { return fence_waits_; }
+  std::int64_t turns() const noexcept { return turns_; }
   std::vector<std::uint64_t> keys() const {
     const std::lock_guard lock(mutex_);
     return keys_;
@@ -106,6 +107,7 @@ class FakeDevice final : public Backend {
   }
   std::unique_ptr<Queue> make_queue(const QueueOptions& options) override;
   std::unique_ptr<Fence> make_fence() override;
+  std::unique_ptr<Turns> make_turns() override;
   const void* stage_half(std::string_view stage) const override { return stage == "fused" ? &fused_half() : nullptr; }
   /// Computes a fused step like the CPU, with intermediate results in its own memory.
   static const fusion::CudaHalf& fused_half();
@@ -117,6 +119,7 @@ class FakeDevice final : public Backend {
   class Clock;
   class LaneQueue;
   class OrderFence;
+  class NumberTurns;
 
   bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   void copy_row(std::byte* to, const std::byte* from, std::size_t bytes) const {
@@ -129,7 +132,7 @@ class FakeDevice final : public Backend {
   }
   int index_;
   std::vector<QueueOptions> queue_options_;
-  std::atomic<std::int64_t> submits_{0}, hits_{0}, misses_{0}, copies_{0}, fence_waits_{0};
+  std::atomic<std::int64_t> submits_{0}, hits_{0}, misses_{0}, copies_{0}, fence_waits_{0}, turns_{0};
   std::atomic<std::size_t> bytes_in_{0}, bytes_across_{0};
   std::vector<const Backend*> reached_;
   std::atomic<bool> failed_{false};
@@ -196,6 +199,30 @@ class FakeDevice::OrderFence final : public Fence {
   FakeDevice& device_;
   std::atomic<std::int64_t> signalled_{0};
   std::int64_t reached_ = 0;
+};
+
+class FakeDevice::NumberTurns final : public Turns {
+ public:
+  explicit NumberTurns(FakeDevice& device) : device_(device) {}
+  void wait(const std::int64_t* turn, StreamView stream) noexcept override {
+    FakeStream::of(stream).put({{bits_of(turn)}, [this, turn] {
+                                  std::unique_lock lock(device_.mutex_);
+                                  device_.changed_.wait(lock, [&] { return passed_ >= *turn || device_.failed(); });
+                                }});
+  }
+  void pass(const std::int64_t* turn, StreamView stream) noexcept override {
+    FakeStream::of(stream).put({{bits_of(turn), 1}, [this, turn] {
+                                  const std::lock_guard lock(device_.mutex_);
+                                  EXPECT_EQ(passed_, *turn) << "turns are passed in their order";
+                                  passed_ = *turn + 1;
+                                  ++device_.turns_;
+                                  device_.changed_.notify_all();
+                                }});
+  }
+
+ private:
+  FakeDevice& device_;
+  std::int64_t passed_ = 0;
 };
 
 class FakeDevice::LaneQueue final : public Queue {
@@ -329,6 +356,9 @@ inline std::unique_ptr<Queue> FakeDevice::make_queue(const QueueOptions& options
 }
 inline std::unique_ptr<Fence> FakeDevice::make_fence() {
   return std::make_unique<OrderFence>(*this);
+}
+inline std::unique_ptr<Turns> FakeDevice::make_turns() {
+  return std::make_unique<NumberTurns>(*this);
 }
 
 }  // namespace iqd::testing
