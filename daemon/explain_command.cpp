@@ -148,6 +148,17 @@ void explain_crossing(const Plan& plan) {
              crossing.between > 0 ? fmt::format(", {:.3f} MB between devices", megabytes(crossing.between)) : "");
 }
 
+/// Who launches the work of a block.
+void explain_launches(const Plan& plan) {
+  const char* const by = !plan.uses(Side::device) ? "nothing: no stage runs on a device, so `resident` only polls"
+                         : plan.sequential()      ? "the host, since a stage carries state from block to block"
+                         : !plan.mixed()          ? "the device"
+                         : plan.ringed == kNoPort ? "the device, for each part that it runs"
+                                                  : "the device, except for the first part, before which samples are "
+                                                    "copied";
+  fmt::print("  launched  by {}\n", by);
+}
+
 bool is_whole(const StreamInfo& stream) {
   return stream.known == StreamInfo::Known::whole;
 }
@@ -167,6 +178,7 @@ void explain_pipeline(const PipelineSpec& spec, const Plan& plan, const StreamIn
                static_cast<double>(spec.block) / stream.rate_hz * 1e3 * (sizing ? sizing->engine.lanes : 1));
   if (sizing) explain_memory(*sizing, stream);
   explain_crossing(plan);
+  if (spec.wait == Wait::resident) explain_launches(plan);
   if (!sizing) fmt::print("  memory    known with the rate; stages that need the rate may be missing below\n");
   fmt::print("\n");
   explain_ports(plan);

@@ -45,6 +45,7 @@ class ArrayPlan {
     std::optional<MappedLimits> mapped{};  // instead of the backend's own
     bool resident = false;                 // inputs are in the device's own memory
     bool timed = false;
+    Wait wait = Wait::spin;
     std::vector<std::string> outputs{};  // wanted outputs of the first stage; empty: all
     /// Stages after it. The results are then the outputs of the last stage, and those of the others that no stage
     /// reads.

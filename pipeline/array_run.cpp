@@ -35,7 +35,7 @@ ArrayLane::ArrayLane(const ArrayPlan& plan) {
   memory_.arenas[index_of(Side::device)] = device_arena_.data();
   memory_.devices.front().backend = &backend;
   QueueOptions options;
-  options.wait = Wait::spin;
+  options.wait = plan.options().wait;
   options.time_every = plan.options().timed ? 1 : 0;
   options.timed_steps = p.timed_steps();
   queue_ = backend.make_queue(options);

@@ -53,6 +53,7 @@ struct PipelineStatus : CounterValues {
   std::vector<PeerCounts> endpoints;
   double block_s = 0;              // how long a block lasts: the deadline
   int gpu_share = 0;               // multiprocessors of its part of each device; 0: all
+  std::size_t gpu_resident = 0;    // graphs that its devices launch themselves
   std::size_t device_bytes = 0;    // the plan's memory on all devices
   std::size_t resident_bytes = 0;  // the pipeline's memory on the host
   Needs needs;                     // its parts, computed when the plan was made

@@ -39,6 +39,7 @@ void show_engine(const Engine& engine, PipelineStatus& s) {
   s.lanes_busy = engine.lanes_busy();
   s.slots = engine.slots();
   s.slots_free = engine.slots_free();
+  s.gpu_resident = engine.resident_graphs();
   const Plan& plan = engine.plan();
   s.places = engine.places();
   for (PortPlace& place : s.places)

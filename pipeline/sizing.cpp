@@ -26,6 +26,8 @@ constexpr std::size_t kRingMost = 32u << 20;
 constexpr std::size_t kSlotsMost = 48u << 20;
 /// One in this many works of a queue has its steps timed. A prime, so that each part of a block gets its turn.
 constexpr int kTimeEvery = 61;
+/// The same if a device launches works: those that are timed are launched from the host, which takes longer.
+constexpr int kTimeEveryResident = 2039;
 /// What a thread uses of its stack, and its share of the heap.
 constexpr std::size_t kThreadBytes = 27u << 10;
 
@@ -180,7 +182,7 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
   s.engine.urgency = spec.urgency;
   s.engine.wait = spec.wait;
   s.engine.watched = spec.watched;
-  s.engine.time_every = kTimeEvery;
+  s.engine.time_every = spec.wait == Wait::resident ? kTimeEveryResident : kTimeEvery;
   for (const std::int64_t cpu : spec.realtime.cpus) s.engine.cpus.push_back(static_cast<int>(cpu));
 
   s.arena_bytes = bounded_bytes(s.engine.lanes, plan.arena_bytes[index_of(Side::host)]);

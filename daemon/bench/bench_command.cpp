@@ -91,7 +91,10 @@ void add_bench(CommandLine& line) {
       .option("--out", &o.outputs, "a stage's output to compute; default: all")
       .option("--backend", &o.backend, "auto, cpu, cuda or cuda:N")
       .option("--lanes", &o.lanes, "for a pipeline, or a stage on a GPU; several give several rows", {.positive = true})
-      .option("--wait", &o.wait, "how to wait for a GPU", {.one_of = {"spin", "block"}})
+      .option("--wait", &o.wait, "how to wait for a GPU", {.one_of = {"spin", "block", "resident"}})
+      .option("--share", &o.share,
+              "for `engine` on a GPU: the multiprocessors that the bench has for itself, e.g. `16 SM`")
+      .option("--load", &o.load, "for `engine` on a GPU: another pipeline keeps the rest of it busy")
       .option("--transfer", &o.transfer, "how a GPU gets a stage's samples", {.one_of = {"auto", "mapped", "copy"}})
       .option("--simd", &a->simd, "the most advanced CPU vector instructions to use: AVX2, …")
       .option("--seconds", &a->seconds, "per row; default 0.5, for `blocks` 0.05", {.positive = true})

@@ -47,7 +47,9 @@ struct BenchOptions {
   std::vector<std::string> outputs;  // outputs of a stage to compute; empty: all
   std::string backend = "auto";
   std::vector<std::int64_t> lanes;  // empty: the file's; for a stage: blocks in flight on a device
-  std::string wait = "block";       // spin or block, for a device
+  std::string wait = "block";       // spin, block or resident, for a device
+  std::string share;                // of a device, for `engine`; empty: all of it
+  bool load = false;                // `engine`: another pipeline keeps the rest of the device busy
   std::string transfer = "auto";    // for a stage on a device: auto, mapped or copy
   double seconds = 0.5;             // per row
   std::vector<std::string> only;    // parts of `blocks`: stages, chains, filters; empty: all

@@ -59,6 +59,10 @@ void bench_chain(BlocksBench& bench, std::int64_t stages, bool fuse, std::int64_
       if (backend != "cpu") give(flat_out(trial, one->row, bench.options().seconds), fmt::format(", {} lanes", kLanes));
     }
   if (backend == "cpu") return;
+  StageTrial by_device = trial;
+  by_device.wait = Wait::resident;
+  if (block <= kMostAcross)
+    if (const auto one = bench.measure(by_device, inputs, Timed::whole, problems)) give(one->row, ", wait: resident");
   if (const auto stays = bench.measure(trial, inputs, Timed::resident, problems)) give(stays->row, ", resident");
 }
 

@@ -39,6 +39,8 @@ std::vector<BenchRow> bench_engine(const BenchOptions& options) {
   p.backend = options.backend;
   p.seconds = options.seconds;
   p.wait = options.wait;
+  p.share = options.share;
+  p.load = options.load;
   if (choose_backend(options.backend).backend->kind() == BackendKind::cpu) {
     p.stages = "[empty: {}]";
     p.port = "empty.out";

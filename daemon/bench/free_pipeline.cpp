@@ -99,6 +99,21 @@ std::vector<StageEntry> stages_and_empty() {
   return stages;
 }
 
+/// The pipeline, and the one that keeps its device busy: a filter so long that each kernel fills it.
+std::string text_of(const FreePipeline& p) {
+  std::string text = fmt::format(
+      "pipelines:\n- name: bench\n  source: {{free: {{block: {0}, pace: {1}}}}}\n  block: {0}\n  lanes: {2}\n"
+      "  backend: {3}\n  wait: {4}\n  transfer: {5}\n  stages: {6}\n  publish: [{{port: {7}}}]\n",
+      p.block, p.pace_ns, p.lanes, p.backend, p.wait, p.transfer, p.stages, p.port);
+  if (!p.share.empty()) text += fmt::format("  gpu: {{share: {}}}\n", p.share);
+  if (p.load)
+    text += fmt::format(
+        "- name: load\n  source: {{free: {{block: 262144, pace: 0}}}}\n  block: 262144\n  lanes: 2\n  backend: {}\n"
+        "  stages: [fir: {{design: {{type: low_pass, cutoff: 1e5, ntaps: 8001}}}}]\n  publish: [{{port: fir.out}}]\n",
+        p.backend);
+  return text;
+}
+
 }  // namespace
 
 double FreeRun::all_steps_us() const noexcept {
@@ -110,18 +125,16 @@ FreeRun run_free(const FreePipeline& p) {
   const std::vector<DriverEntry> drivers{{"free", "", make_source}};
   const Catalogue parts{stages, drivers, free_outlet};
   Problems problems;
-  const std::string text = fmt::format(
-      "source: {{free: {{block: {0}, pace: {1}}}}}\nblock: {0}\nlanes: {2}\nbackend: {3}\nwait: {4}\ntransfer: {5}\n"
-      "stages: {6}\npublish: [{{port: {7}}}]\n",
-      p.block, p.pace_ns, p.lanes, p.backend, p.wait, p.transfer, p.stages, p.port);
-  Spec spec = read_spec(parse_document(text, "bench", problems), parts, problems);
+  Spec spec = read_spec(parse_document(text_of(p), "bench", problems), parts, problems);
   if (report(problems)) throw UsageError("bench: invalid pipeline");
-  Pipeline pipeline(std::move(spec.pipelines.front()), parts, problems);
+  std::vector<std::unique_ptr<Pipeline>> pipelines;
+  for (PipelineSpec& one : spec.pipelines)
+    pipelines.push_back(std::make_unique<Pipeline>(std::move(one), parts, problems));
   if (report(problems)) throw UsageError("bench: invalid pipeline");
-  pipeline.start();
+  for (const auto& pipeline : pipelines) pipeline->start();
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  const FreeRun run = observe(pipeline, p.seconds);
-  pipeline.stop();
+  const FreeRun run = observe(*pipelines.front(), p.seconds);
+  for (const auto& pipeline : pipelines) pipeline->stop();
   return run;
 }
 

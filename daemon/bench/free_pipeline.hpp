@@ -19,6 +19,8 @@ struct FreePipeline {
   std::string port = "source";
   std::int64_t pace_ns = 0;  // between blocks; 0: as fast as possible
   double seconds = 0.5;
+  std::string share;  // of its device; empty: all of it
+  bool load = false;  // a second pipeline keeps the rest of the device busy
 };
 
 /// Results after warm-up.

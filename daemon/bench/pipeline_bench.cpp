@@ -115,7 +115,8 @@ PipelineSpec free_spec(Loaded& loaded, const BenchOptions& options, std::int64_t
   if (!options.blocks.empty()) spec.block = options.blocks.front();
   if (lanes > 0) spec.lanes = lanes;
   if (options.backend != "auto") spec.backend = {options.backend};
-  spec.wait = options.wait == "spin" ? Wait::spin : Wait::block;
+  const auto waits = enum_names(Wait{});
+  spec.wait = static_cast<Wait>(std::ranges::find(waits, options.wait) - waits.begin());
   spec.overrun = Overrun::wait;
   spec.source = std::make_unique<KeptOptions>(std::move(spec.source), feed);
   for (PublishSpec& p : spec.publish) p.options = free_outlet();

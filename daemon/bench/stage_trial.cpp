@@ -16,6 +16,8 @@ namespace iqd {
 namespace {
 
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+/// Blocks that a device launches itself are launched from the host at first.
+constexpr std::int64_t kWarmUpNs = 20'000'000;
 constexpr std::int64_t kMostChecked = 1 << 16;  // items of the first input
 
 std::size_t bytes_of(const PlanPort& port) {
@@ -82,6 +84,7 @@ std::unique_ptr<StageRunner> make_runner(const StageTrial& trial, const std::vec
   how.outputs = trial.outputs;
   how.behind = trial.behind;
   how.fuse = trial.fuse;
+  how.wait = trial.wait;
   how.resident = how.timed = timed == Timed::resident;
   if (how.resident)
     how.mapped = MappedLimits{kAll, 0};
@@ -101,13 +104,14 @@ std::unique_ptr<StageRunner> make_runner(const StageTrial& trial, const std::vec
 
 std::vector<double> time_blocks(StageRunner& runner, std::int64_t block, Timed timed, double seconds) {
   std::vector<double> us;
-  const std::int64_t end = steady_ns() + static_cast<std::int64_t>(seconds * 1e9);
-  for (std::int64_t i = 0; i < kWarmUp + kLeast || steady_ns() < end; ++i) {
+  const std::int64_t warm = steady_ns() + (runner.backend().kind() == BackendKind::cpu ? 0 : kWarmUpNs);
+  const std::int64_t end = warm + static_cast<std::int64_t>(seconds * 1e9);
+  for (std::int64_t i = 0; std::ssize(us) < kLeast || steady_ns() < end; ++i) {
     runner.set_block(i % kBlocksOfInput * block, block);
     const std::int64_t begin = steady_ns();
     runner.run_block();
     const std::int64_t took = timed == Timed::resident ? runner.step_ns() : steady_ns() - begin;
-    if (i >= kWarmUp) us.push_back(static_cast<double>(took) / 1e3);
+    if (i >= kWarmUp && begin > warm) us.push_back(static_cast<double>(took) / 1e3);
   }
   return us;
 }

@@ -21,6 +21,7 @@ struct StageTrial {
   std::vector<std::string> outputs{};  // outputs of the stage to compute; empty: all
   std::vector<ChainedStage> behind{};  // see StageRunner::Options
   bool fuse = true;
+  Wait wait = Wait::spin;
 };
 
 enum class Timed : std::uint8_t {

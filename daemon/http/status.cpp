@@ -117,6 +117,7 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
                          {"slow_stage", s.slow_stage},
                          {"block_s", s.block_s},
                          {"gpu_share", s.gpu_share},
+                         {"gpu_resident", s.gpu_resident},
                          {"device_bytes", s.device_bytes},
                          {"resident_bytes", s.resident_bytes},
                          {"reloads", s.reloads},

@@ -10,7 +10,9 @@ void pipeline_fields(PipelineSpec& spec, FieldVisitor& v) {
   v.field("lanes", spec.lanes,
           {.help = "blocks processed in parallel; 0: one per CPU, at most 4", .low = 0, .high = 32});
   v.field("backend", spec.backend, {.help = "auto, cpu, cuda or cuda:N; several devices share the blocks"});
-  v.field("wait", spec.wait, {.help = "how iqd waits for a device's results: spin is fastest but occupies a CPU"});
+  v.field("wait", spec.wait,
+          {.help = "how iqd waits for a device's results: spin is fastest but occupies a CPU; resident also lets the "
+                   "device launch the work"});
   v.field("transfer", spec.transfer,
           {.help = "how samples get to a device and results back; auto: by size, as measured"});
   v.field("fuse", spec.fuse, {.help = "fuse neighbouring element-wise stages into one loop or one kernel"});
