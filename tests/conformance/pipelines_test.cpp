@@ -271,8 +271,8 @@ TEST_P(Pipelines, LanesAndSlowReadersChangeNothing) {
 TEST_P(CudaPipelines, AgreeWithTheCpu) {
   if (const std::string why = missing("cuda"); !why.empty()) GTEST_SKIP() << "NO PIPELINE WAS TESTED ON CUDA: " << why;
   const Played expected = on_cpu(chain(), size());
-  for (const Options& o :
-       {Options{1, "spin", "mapped", 0}, Options{4, "block", "copy", 3}, Options{8, "spin", "auto", 0}}) {
+  for (const Options& o : {Options{1, "spin", "mapped", 0}, Options{4, "block", "copy", 3},
+                           Options{8, "spin", "auto", 0}, Options{4, "resident", "auto", 3}}) {
     SCOPED_TRACE(trace(o));
     const Played got = on_cuda(chain(), size(), o);
     expect_well(got, tape_for(chain(), size()));
@@ -298,6 +298,17 @@ TEST_P(CudaPipelines, GiveTheSameBitsInAPart) {
   expect_same(whole, part);
 }
 
+/// Whoever launches a graph, it computes the same.
+TEST_P(CudaPipelines, GiveTheSameBitsIfTheDeviceLaunches) {
+  if (const std::string why = missing("cuda"); !why.empty()) GTEST_SKIP() << "NO PIPELINE WAS TESTED ON CUDA: " << why;
+  const Played spin = on_cuda(chain(), size(), {4, "spin", "auto"});
+  for (const int lanes : {1, 4}) {
+    const Played resident = on_cuda(chain(), size(), {lanes, "resident", "auto"});
+    expect_well(resident, tape_for(chain(), size()));
+    expect_same(spin, resident);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Cpu, Pipelines,
                          ::testing::Combine(::testing::ValuesIn(chains()), ::testing::ValuesIn(kSizes, kSizes + 3)),
                          pipeline_case_name);
@@ -318,7 +329,7 @@ TEST_P(CudaOptions, ChangeNothing) {
     const Chain& chain = chains()[c];
     const Played expected = on_cpu(chain, GetParam());
     for (const int lanes : {1, 4, 8})
-      for (const char* wait : {"spin", "block"})
+      for (const char* wait : {"spin", "block", "resident"})
         for (const char* transfer : {"auto", "mapped", "copy"}) {
           const Options o{lanes, wait, transfer};
           SCOPED_TRACE(chain.name + ": " + trace(o));

@@ -165,11 +165,18 @@ class GpuFaults(iqd.SystemTest):
         found |= self.check_all(found, wait="block", block=400_000, transfer="copy")
         print(f"{len(found)} functions: {' '.join(sorted(found))}", flush=True)
 
+    def test_calls_of_a_resident_scheduler(self):
+        for function in ("cudaGraphInstantiate", "cudaGraphLaunch"):
+            for then in ("", ":sticky"):
+                self.check(function, 1, then, wait="resident", transfer="mapped")
+        self.check("cudaStreamQuery", 1, ":sticky", wait="resident", transfer="mapped")
+
     def test_a_device_that_hangs(self):
-        for wait in ("spin", "block"):
+        for wait in ("spin", "block", "resident"):
             with self.subTest(wait):
                 sound = self.run_with(wait=wait)
-                call = sound.calls["cudaGraphLaunch"] // 3  # the number varies from run to run
+                # The number varies from run to run. If the device launches, the host only starts each lane's scheduler.
+                call = sound.calls["cudaGraphLaunch"] // 3 if wait != "resident" else 3
                 outcome = self.run_with(f"cudaGraphLaunch:{call}:0:hang", wait=wait)
                 self.assertEqual(outcome.code, 1, outcome.text)
                 self.assertGreater(self.assertRight(outcome.messages), 0)
