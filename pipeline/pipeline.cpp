@@ -24,6 +24,14 @@ bool has_share(const ChosenBackends& backends, const PipelineSpec& spec) {
   return backends.no_share.empty();
 }
 
+/// `fir, fft`: what may hang a device, since the host does not see which step it is at.
+std::string device_steps(const Plan& plan) {
+  std::string names;
+  for (const PlanStep& step : plan.steps)
+    if (step.side == Side::device && step.entry != &transfer_entry()) names += (names.empty() ? "" : ", ") + step.name;
+  return names;
+}
+
 }  // namespace
 
 Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& problems,
@@ -200,7 +208,9 @@ double Pipeline::idle_s() const noexcept {
 
 std::string Pipeline::hung() const {
   if (std::string hangs = radio_hangs(); !hangs.empty()) return hangs;
-  if (device_waits_s() > spec_.realtime.hang_s) return fmt::format("{} does not finish a block", backends_.names);
+  if (device_waits_s() > spec_.realtime.hang_s)
+    return fmt::format("{} does not finish a block; it runs {}", backends_.names,
+                       device_steps(engines_.running()->plan()));
   return {};
 }
 
