@@ -6,7 +6,7 @@ namespace iqd::gpu {
 
 /// While one exists, no kernel is resident on any device of this process. Some calls wait until a device has nothing to
 /// do: those that load code, and those that allocate or free memory. They would wait for a resident kernel forever, so
-/// whoever makes them holds one of these. Works are launched from the host meanwhile. Any thread; they nest.
+/// the thread that makes them holds one of these. Works are launched from the host meanwhile. Any thread; they nest.
 class Quiet {
  public:
   Quiet() noexcept;

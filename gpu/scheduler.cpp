@@ -17,7 +17,7 @@
 namespace iqd::gpu {
 namespace {
 
-/// Whoever ends a scheduler by a Quiet often needs another one soon.
+/// A thread that ends a scheduler by a Quiet often needs another one soon.
 constexpr std::int64_t kCalmNs = 5'000'000;
 /// A device that failed without a fault of its own ends its scheduler within this.
 constexpr std::int64_t kObeyNs = 100'000'000;

@@ -123,11 +123,12 @@ TEST_F(Resident, RunsEachWorkOnce) {
   queue.rehearse(step);
   EXPECT_EQ(queue.resident(), 1u);
   ASSERT_TRUE(run_until_scheduled(queue, step)) << device_->failure();
-  sums().sum = 0;
   int scheduled = 0;
-  for (int i = 0; i < 5000; ++i) {
+  for (unsigned i = 0; i < 5000; ++i) {
+    const unsigned before = sums().sum = 7 * i;
+    sums().one = i;
     ASSERT_TRUE(run(queue, step)) << device_->failure();
-    ASSERT_EQ(sums().sum, static_cast<unsigned>(i + 1));
+    ASSERT_EQ(sums().sum, before + i) << "of what the host wrote before";
     scheduled += queue.scheduled() ? 1 : 0;
   }
   EXPECT_EQ(scheduled, 5000);
@@ -205,7 +206,7 @@ TEST_F(Resident, StaysInItsPart) {
   EXPECT_EQ(std::count(std::begin(sums().seen), std::end(sums().seen), 1u), part->processors());
 }
 
-/// Calls that wait for the device to have nothing to do come back, though a kernel is resident, and works go on.
+/// Calls that wait for the device to have nothing to do come back, though a kernel is resident, and works are still done.
 TEST_F(Resident, NothingWaitsForIt) {
   CudaQueue queue(*device_, resident_options());
   Step step(add());

@@ -136,10 +136,10 @@ void add_outputs(const json& s, Rows& rows) {
 void add_pipeline(const json& s, const json* before, double seconds, Rows& rows) {
   const std::string trouble = word(s, "trouble");
   const std::uint64_t share = count(s, "gpu_share");
-  rows.push_back({word(s, "name"),
-                  fmt::format("{}{}{} ({} on {}{}{})", word(s, "state"), trouble.empty() ? "" : ": ", trouble,
-                              word(s, "source"), word(s, "backend"), share ? fmt::format(", {} SM", share) : "",
-                              count(s, "gpu_resident") ? ", resident" : "")});
+  rows.push_back(
+      {word(s, "name"), fmt::format("{}{}{} ({} on {}{}{})", word(s, "state"), trouble.empty() ? "" : ": ", trouble,
+                                    word(s, "source"), word(s, "backend"), share ? fmt::format(", {} SM", share) : "",
+                                    count(s, "gpu_resident") ? ", resident" : "")});
   rows.push_back({"  rate", rate_with_share(s, before, seconds)});
   rows.push_back({"  losses", losses_text(s)});
   rows.push_back({"  latency", latency_text(s)});

@@ -36,7 +36,7 @@ class DeviceRing {
 
   /// Where the block's window lies.
   SourceWindow window(const SampleBlock& block) const noexcept;
-  /// What completes the block's window. Blocks come in their order; of those of one lane, one is at work. `lane`: the
+  /// What completes the block's window. Blocks come in their order; of those of one lane, one runs at a time. `lane`: the
   /// device's lane.
   Fill next(const SampleBlock& block, int lane) noexcept;
   void enqueue(const Fill& fill, const SampleRing& host, StreamView stream) noexcept;

@@ -298,7 +298,7 @@ TEST_P(CudaPipelines, GiveTheSameBitsInAPart) {
   expect_same(whole, part);
 }
 
-/// Whoever launches a graph, it computes the same.
+/// A graph computes the same, no matter what launches it.
 TEST_P(CudaPipelines, GiveTheSameBitsIfTheDeviceLaunches) {
   if (const std::string why = missing("cuda"); !why.empty()) GTEST_SKIP() << "NO PIPELINE WAS TESTED ON CUDA: " << why;
   const Played spin = on_cuda(chain(), size(), {4, "spin", "auto"});
