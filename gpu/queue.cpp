@@ -18,6 +18,9 @@ namespace {
 constexpr std::int64_t kAskNs = 1'000'000;
 /// A device that takes longer for one block is considered hung.
 constexpr std::int64_t kHangNs = 10'000'000'000;
+/// A work that was not rehearsed may need code that is not loaded, which waits for resident kernels. Of works that never
+/// are, so many are taken for such.
+constexpr std::int64_t kMayLoad = 64;
 
 }  // namespace
 
@@ -133,8 +136,14 @@ void CudaQueue::launch(Work& work) noexcept {
   const bool has_begun = std::exchange(has_begun_, false);
   if (!has_begun) timed_ = work.timed_steps() > 0 && times_next();
   scheduled_ = false;
-  const auto graph = timed_ ? graphs_.end() : graphs_.find(work.capture_key());
-  if (graph == graphs_.end()) return enqueue(work);
+  const std::uint64_t key = work.capture_key();
+  const auto graph = graphs_.find(key);
+  const bool is_known = graph != graphs_.end();
+  if (timed_ || !is_known) {
+    std::optional<Quiet> quiet;
+    if (!is_known && (key != 0 || unkeyed_++ < kMayLoad)) quiet.emplace();
+    return enqueue(work);
+  }
   // What has begun is on the stream, and the scheduler's graphs are not.
   if (graph->second.from_device && !has_begun) scheduled_ = scheduler_->try_launch(graph->second.exec.get());
   if (!scheduled_) device_.good(cudaGraphLaunch(graph->second.exec.get(), stream_.get()), "cudaGraphLaunch");

@@ -75,6 +75,7 @@ class CudaQueue final : public Queue {
   std::size_t resident_ = 0;  // of these
   std::unique_ptr<EventClock> clock_;
   std::int64_t works_ = 0;
+  std::int64_t unkeyed_ = 0;
   bool timed_ = false;      // the current work
   bool scheduled_ = false;  // the current work: launched by the scheduler
   bool has_begun_ = false;  // the next work
