@@ -116,7 +116,7 @@ class Resident : public ::testing::Test {
   std::unique_ptr<Pinned<Sums>> sums_;
 };
 
-/// The scheduler launches itself again after each hundred.
+/// The scheduler launches itself again after 118 of them.
 TEST_F(Resident, RunsEachWorkOnce) {
   CudaQueue queue(*device_, resident_options());
   Step step(add());

@@ -99,18 +99,21 @@ std::vector<StageEntry> stages_and_empty() {
   return stages;
 }
 
-/// The pipeline, and the one that keeps its device busy: a filter so long that each kernel fills it.
+/// The pipeline, and the one that keeps its device busy: filters so long that each kernel fills it, and several of them,
+/// so that it copies little.
 std::string text_of(const FreePipeline& p) {
   std::string text = fmt::format(
       "pipelines:\n- name: bench\n  source: {{free: {{block: {0}, pace: {1}}}}}\n  block: {0}\n  lanes: {2}\n"
       "  backend: {3}\n  wait: {4}\n  transfer: {5}\n  stages: {6}\n  publish: [{{port: {7}}}]\n",
       p.block, p.pace_ns, p.lanes, p.backend, p.wait, p.transfer, p.stages, p.port);
   if (!p.share.empty()) text += fmt::format("  gpu: {{share: {}}}\n", p.share);
-  if (p.load)
-    text += fmt::format(
-        "- name: load\n  source: {{free: {{block: 262144, pace: 0}}}}\n  block: 262144\n  lanes: 2\n  backend: {}\n"
-        "  stages: [fir: {{design: {{type: low_pass, cutoff: 1e5, ntaps: 8001}}}}]\n  publish: [{{port: fir.out}}]\n",
-        p.backend);
+  if (!p.load) return text;
+  text += fmt::format(
+      "- name: load\n  source: {{free: {{block: 262144, pace: 0}}}}\n  block: 262144\n  lanes: 2\n  backend: {}\n"
+      "  publish: [{{port: load7.out}}]\n  stages:\n",
+      p.backend);
+  for (int s = 0; s < 8; ++s)
+    text += fmt::format("  - fir: {{name: load{}, design: {{type: low_pass, cutoff: 1e5, ntaps: 8001}}}}\n", s);
   return text;
 }
 

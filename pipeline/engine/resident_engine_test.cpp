@@ -49,7 +49,7 @@ TEST(ResidentEngine, GivesWhatTheHostGives) {
         for (const auto& device : o.devices) device->jitter_us = 50;
         const auto rig = run_as_on_host(o, kWithGaps);
         rig->expect_continuous(0, 2);
-        EXPECT_NE(rig->engine->plan().ringed, kNoPort);
+        EXPECT_EQ(rig->engine->plan().ringed != kNoPort, devices == 1) << "two need too much of each block";
         for (const auto& device : o.devices) EXPECT_EQ(device->fence_waits(), 0) << "a graph cannot contain one";
       }
 }
@@ -77,7 +77,9 @@ TEST(ResidentEngine, WindowsOverTheEndOfTheRing) {
       Rig::Options o = resident({{"window", "{past: 700, future: 90}"}}, {"window"}, 3, devices);
       o.block = block;
       for (const auto& device : o.devices) device->jitter_us = 50;
-      run_as_on_host(o, {{{.samples = 3000}, {.samples = 2500, .lost = 33}, {.samples = 2000, .lost = 5000}}});
+      const auto rig =
+          run_as_on_host(o, {{{.samples = 3000}, {.samples = 2500, .lost = 33}, {.samples = 2000, .lost = 5000}}});
+      EXPECT_NE(rig->engine->plan().ringed, kNoPort);
     }
 }
 
