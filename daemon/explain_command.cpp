@@ -150,7 +150,7 @@ void explain_crossing(const Plan& plan) {
 
 /// Who launches the work of a block.
 void explain_launches(const Plan& plan) {
-  const char* const by = !plan.uses(Side::device) ? "nothing: no stage runs on a device, so `resident` only polls"
+  const char* const by = !plan.uses_devices()     ? "nothing: no stage runs on a device, so `resident` only polls"
                          : plan.sequential()      ? "the host, since a stage carries state from block to block"
                          : !plan.mixed()          ? "the device"
                          : plan.ringed == kNoPort ? "the device, for each part that it runs"

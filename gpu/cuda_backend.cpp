@@ -201,6 +201,7 @@ bool CudaBackend::reaches(const Backend& other) {
   if (*peer == device_.index()) return true;
   int can = 0;
   if (cudaDeviceCanAccessPeer(&can, device_.index(), *peer) != cudaSuccess || can == 0) return false;
+  const Quiet quiet;
   device_.use();
   const cudaError_t opened = cudaDeviceEnablePeerAccess(*peer, 0);
   cudaGetLastError();  // `already enabled` counts as an error

@@ -130,7 +130,7 @@ void Engine::rehearse() {
     work.rehearse(lanes_.queue(lane_of(b)));
   }
   for (DeviceRing& ring : device_rings_) ring.restart();
-  for (int l = 0; l < lanes(); ++l) resident_graphs_ += lanes_.device_queue(l).resident();
+  for (int l = 0; l < lanes(); ++l) resident_graphs_ += lanes_.resident(l);
 }
 
 void Engine::offer(SampleBlock block) noexcept {

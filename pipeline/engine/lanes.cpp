@@ -44,4 +44,10 @@ void Lanes::add_device(Lane& lane, Side side, std::size_t turn, const Plan& plan
   if (plan.mixed()) memory.queue = own.get();
 }
 
+std::size_t Lanes::resident(int lane) const noexcept {
+  std::size_t graphs = queue(lane).resident();
+  for (const LaneMemory::Device& device : memory(lane).devices) graphs += device.queue ? device.queue->resident() : 0;
+  return graphs;
+}
+
 }  // namespace iqd

@@ -26,6 +26,8 @@ class Lanes {
     Queue* const apart = memory(lane).on(side).queue;
     return apart ? *apart : queue(lane);
   }
+  /// How many graphs of its queues devices launch themselves.
+  std::size_t resident(int lane) const noexcept;
   const LaneMemory& memory(int lane) const noexcept { return lanes_[static_cast<std::size_t>(lane)].memory; }
   int count() const noexcept { return free_.slots(); }
   int busy() const noexcept { return free_.slots() - free_.available(); }
