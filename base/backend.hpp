@@ -261,7 +261,7 @@ class Backend {
 
 /// The object that a backend's shared library exports as `iqd_backend_module`.
 struct BackendModule {
-  static constexpr std::uint32_t kVersion = 5;
+  static constexpr std::uint32_t kVersion = 6;
   std::uint32_t version;
   /// Number of devices; if 0, `why` says what is missing.
   int (*devices)(std::string& why);
