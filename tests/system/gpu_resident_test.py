@@ -8,6 +8,7 @@ Skips, with 77, without a GPU. IQD_RELOADS sets the number of reloads, 1000 by d
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import time
 import unittest
@@ -62,8 +63,8 @@ class Footprint:
 
 
 def device_bytes_in_use():
-    answer = os.popen("nvidia-smi --id=0 --query-gpu=memory.used --format=csv,noheader,nounits").read()
-    return int(answer.split()[0]) * 2**20 if answer.strip() else 0
+    query = ["nvidia-smi", "--id=0", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
+    return int(subprocess.run(query, check=True, capture_output=True, text=True).stdout) * 2**20
 
 
 class GpuResident(iqd.SystemTest):
