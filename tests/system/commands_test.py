@@ -84,6 +84,11 @@ class Commands(iqd.SystemTest):
         text = self.ok("explain", self.write("fuse: off\n" + fused))
         self.assertRegex(text, r"\n  complex_to_mag +conjugate\.out +\w+\n")
 
+    def test_explain_says_who_launches(self):
+        self.assertNotIn("launched", self.ok("explain", self.write("wait: spin\nbackend: cpu\n" + DOCUMENT)))
+        text = self.ok("explain", self.write("wait: resident\nbackend: cpu\n" + DOCUMENT))
+        self.assertIn("launched  by nothing: no stage runs on a device", text)
+
     def test_explain_draws_a_graph(self):
         text = self.ok("explain", self.write(), "--dot")
         if shutil.which("dot"):
