@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/probe/backends.hpp"
+#include "pipeline/backend/tuning.hpp"
 
 namespace iqd {
 
@@ -68,5 +69,7 @@ struct PcieLink {
 Finding judge_link(std::string_view gpu, const PcieLink& link);
 Finding judge_visible_devices(const char* variable);
 Finding judge_tuning(const FoundBackend& backend, std::optional<std::size_t> mapped_bytes);
+/// What `iqd tune FILE` has measured on it.
+Finding judge_stage_times(const FoundBackend& backend, const TunedTimes& times);
 
 }  // namespace iqd

@@ -242,6 +242,17 @@ TEST(Checks, TuningIsAHint) {
   EXPECT_EQ(judge_tuning(device, 262'144).mend, "");
 }
 
+TEST(Checks, WhetherStagesWereMeasured) {
+  const FoundBackend device{"cuda:1", "NVIDIA H200", {}, {}};
+  EXPECT_THAT(judge_stage_times(device, {}).found, StartsWith("none: "));
+  EXPECT_THAT(judge_stage_times(device, {}).mend, StartsWith("iqd tune FILE --device 1"));
+  EXPECT_THAT(judge_stage_times(device, {{}, true}).found, StartsWith("measured with another driver or build"));
+  EXPECT_EQ(judge_stage_times(device, {{}, true}).verdict, Verdict::ok);
+  const Finding measured = judge_stage_times(device, {{{"fir-64-1", 2}, {"fft-64-2", 3}}, false});
+  EXPECT_THAT(measured.found, StartsWith("2 measured ("));
+  EXPECT_EQ(measured.mend, "");
+}
+
 TEST(Checks, ReadWhatTheNvidiaDriverShows) {
   const FakeSystem t;
   t.write("proc/driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.03  Thu Jul 1\n");

@@ -57,14 +57,6 @@ std::set<std::string> gpus(const fs::path& root) {
   return found;
 }
 
-/// `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.03  …`: the word that looks like a version.
-std::string driver_version(const fs::path& root) {
-  std::ifstream file(root / "proc/driver/nvidia/version");
-  for (std::string word; file >> word;)
-    if (std::isdigit(static_cast<unsigned char>(word.front())) && word.find('.') != word.npos) return word;
-  return "unknown version";
-}
-
 /// Only NVML reports persistence mode, so this looks for the process of the daemon that keeps it. A container does not
 /// show the host's processes.
 Finding check_persistence(const fs::path& root) {
@@ -156,6 +148,18 @@ Finding judge_tuning(const FoundBackend& backend, std::optional<std::size_t> map
   return f;
 }
 
+Finding judge_stage_times(const FoundBackend& backend, const TunedTimes& times) {
+  Finding f{"stage times of " + backend.name, "none: `backend: auto` places stages by built-in estimates", Verdict::ok,
+            fmt::format("iqd tune FILE --device {}  # for each file that runs here",
+                        backend.name.substr(backend.name.find(':') + 1))};
+  if (times.is_stale)
+    f.found = "measured with another driver or build: `backend: auto` places stages by built-in estimates";
+  if (times.us.empty()) return f;
+  f.found = fmt::format("{} measured ({})", times.us.size(), tuning_file(backend.device).string());
+  f.mend.clear();
+  return f;
+}
+
 Findings check_backends(const std::vector<FoundBackend>& backends, const fs::path& root) {
   std::error_code ignored;
   const bool has_driver = fs::exists(root / "proc/driver/nvidia/version", ignored);
@@ -165,11 +169,13 @@ Findings check_backends(const std::vector<FoundBackend>& backends, const fs::pat
   for (const FoundBackend& b : backends)
     findings.push_back(b.missing.empty() ? Finding{"backend " + b.name, b.device, Verdict::ok, ""}
                                          : judge_missing_backend(b, has_driver, is_expected));
-  if (has_driver) findings.push_back({"NVIDIA driver", driver_version(root), Verdict::ok, ""});
+  if (has_driver) findings.push_back({"NVIDIA driver", nvidia_driver(root), Verdict::ok, ""});
   if (is_expected || has_device(backends)) findings.push_back(judge_visible_devices(std::getenv(kVisible)));
   for (const FoundBackend& b : backends)
-    if (b.name.starts_with("cuda") && b.missing.empty())
+    if (b.name.starts_with("cuda") && b.missing.empty()) {
       findings.push_back(judge_tuning(b, tuned_mapped_bytes(b.device)));
+      findings.push_back(judge_stage_times(b, tuned_times(b.device, measured_with(b.details, root))));
+    }
   for (const std::string& gpu : found_gpus)
     findings.push_back(judge_link(gpu, link_of(root / "sys/bus/pci/devices" / gpu)));
   if (has_driver) findings.push_back(check_persistence(root));

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -12,6 +14,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "config/reader.hpp"
+#include "pipeline/backend/kernel_mark.hpp"
 
 namespace iqd {
 namespace {
@@ -30,6 +33,8 @@ std::filesystem::path state_folder() {
 struct Tuning {
   std::int64_t mapped_bytes = -1;  // not measured
   StringMap convolutions;
+  MeasuredWith with;
+  StringMap times;
 };
 
 /// A device's measurements; none if the file is invalid, which is logged.
@@ -44,6 +49,9 @@ Tuning read_tuning(const std::string& device) {
       [&](FieldVisitor& v) {
         v.field("mapped_bytes", tuning.mapped_bytes, {.help = "blocks up to this size are used in place", .low = 0});
         v.field("convolutions", tuning.convolutions, {.help = "method and size of each shape"});
+        v.field("driver", tuning.with.driver, {.help = "that the times were measured with"});
+        v.field("kernels", tuning.with.kernels, {.help = "that the times were measured with"});
+        v.field("times", tuning.times, {.help = "microseconds of each stage, shape and block"});
       },
       problems);
   if (problems.empty()) return tuning;
@@ -63,8 +71,21 @@ void write_tuning(const std::string& device, const Tuning& tuning) {
          << fmt::format("mapped_bytes: {}\n", tuning.mapped_bytes);
   if (!tuning.convolutions.empty()) file << "convolutions:\n";
   for (const auto& [shape, choice] : tuning.convolutions) file << fmt::format("  {}: {}\n", shape, choice);
+  if (!tuning.times.empty())
+    file << "# Microseconds by stage, block, and a hash of keys and shapes; they hold for this driver and these "
+            "kernels.\n"
+         << fmt::format("driver: \"{}\"\nkernels: {}\ntimes:\n", tuning.with.driver, tuning.with.kernels);
+  for (const auto& [name, us] : tuning.times) file << fmt::format("  {}: {}\n", name, us);
   file.flush();
   if (!file) throw SetupError(fmt::format("{} cannot be written", path.string()));
+}
+
+/// Nothing if it is no time.
+std::optional<double> microseconds_in(const std::string& text) {
+  double us = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), us);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(us) || us < 0) return {};
+  return us;
 }
 
 }  // namespace
@@ -100,6 +121,44 @@ std::optional<ConvolutionChoice> tuned_convolution(const std::string& device, co
 void store_convolution(const std::string& device, const ConvolutionShape& shape, const ConvolutionChoice& choice) {
   Tuning tuning = read_tuning(device);
   tuning.convolutions[text_of(shape)] = text_of(choice);
+  write_tuning(device, tuning);
+}
+
+MeasuredWith measured_with(const std::vector<std::string>& details, const std::filesystem::path& root) {
+  if (details.empty()) return {"", std::string(kernel_mark())};
+  return {fmt::format("{}, {}", nvidia_driver(root), details.front()), std::string(kernel_mark())};
+}
+
+/// `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.03  …`: the word that looks like a version.
+std::string nvidia_driver(const std::filesystem::path& root) {
+  std::ifstream file(root / "proc/driver/nvidia/version");
+  for (std::string word; file >> word;)
+    if (std::isdigit(static_cast<unsigned char>(word.front())) && word.find('.') != word.npos) return word;
+  return "unknown version";
+}
+
+TunedTimes tuned_times(const std::string& device, const MeasuredWith& now) {
+  const Tuning tuning = read_tuning(device);
+  if (tuning.times.empty()) return {};
+  if (tuning.with != now) return {{}, true};
+  TunedTimes tuned;
+  for (const auto& [name, text] : tuning.times) {
+    const std::optional<double> us = microseconds_in(text);
+    if (!us) {
+      log::warn("{}: '{}' is no time: '{}'; its times are ignored: `iqd tune` rewrites them",
+                tuning_file(device).string(), name, text);
+      return {};
+    }
+    tuned.us[name] = *us;
+  }
+  return tuned;
+}
+
+void store_times(const std::string& device, const MeasuredWith& now, const Times& times) {
+  Tuning tuning = read_tuning(device);
+  if (tuned_times(device, now).us.empty()) tuning.times.clear();
+  tuning.with = now;
+  for (const auto& [name, us] : times) tuning.times[name] = fmt::format("{:.4g}", us);
   write_tuning(device, tuning);
 }
 

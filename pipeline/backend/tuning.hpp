@@ -3,8 +3,10 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/backend.hpp"
 #include "base/convolution.hpp"
@@ -26,6 +28,29 @@ void store_tuning(const std::string& device, std::size_t mapped_bytes);
 std::optional<ConvolutionChoice> tuned_convolution(const std::string& device, const ConvolutionShape& shape);
 /// Keeps the other contents of the file. Throws SetupError.
 void store_convolution(const std::string& device, const ConvolutionShape& shape, const ConvolutionChoice& choice);
+
+/// What measured times depend on besides the device: they hold for the same driver and the same kernels.
+struct MeasuredWith {
+  std::string driver;   // empty for the CPU
+  std::string kernels;  // see `kernel_mark`
+  friend bool operator==(const MeasuredWith&, const MeasuredWith&) = default;
+};
+/// Of this program on this device. `details` are the backend's, `root` is `/`.
+MeasuredWith measured_with(const std::vector<std::string>& details, const std::filesystem::path& root = "/");
+/// `580.159.03`: the version of the NVIDIA driver that is loaded; `unknown version`.
+std::string nvidia_driver(const std::filesystem::path& root);
+
+/// Times that `iqd tune FILE` has measured on a device, in microseconds, by name.
+using Times = std::map<std::string, double>;
+struct TunedTimes {
+  Times us;               // empty if they are stale
+  bool is_stale = false;  // there are some, but of another driver or of other kernels
+};
+/// Nothing if none were measured or the file cannot be read (which is logged).
+TunedTimes tuned_times(const std::string& device, const MeasuredWith& now);
+/// Adds these times to those that were measured with the same driver and kernels, and drops all others. Keeps the other
+/// contents of the file. Throws SetupError.
+void store_times(const std::string& device, const MeasuredWith& now, const Times& times);
 
 /// The limits that were measured on this machine, else the backend's own.
 MappedLimits mapped_limits_of(const Backend& backend);

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 
 namespace iqd {
 namespace {
@@ -56,6 +57,52 @@ TEST_F(Tuning, AFileThatIsWrongIsNotUsed) {
     std::ofstream(tuning_file("x")) << text;
     EXPECT_FALSE(tuned_mapped_bytes("x")) << text;
   }
+}
+
+const MeasuredWith kNow{"580.1", "abc"};
+
+TEST_F(Tuning, TimesOfTheSameDriverAndKernelsAreFound) {
+  EXPECT_TRUE(tuned_times("x", kNow).us.empty());
+  EXPECT_FALSE(tuned_times("x", kNow).is_stale) << "there are none";
+  store_tuning("x", 4096);
+  store_times("x", kNow, {{"fir-64-1", 12.5}, {"fft-64-2", 0.25}});
+  store_times("x", kNow, {{"fir-64-1", 13}});
+  EXPECT_EQ(tuned_times("x", kNow).us, (Times{{"fft-64-2", 0.25}, {"fir-64-1", 13}}));
+  EXPECT_EQ(tuned_mapped_bytes("x"), 4096u);
+}
+
+TEST_F(Tuning, StaleTimesAreNotUsed) {
+  store_times("x", kNow, {{"fir-64-1", 12.5}});
+  for (const MeasuredWith& other : {MeasuredWith{"590.1", "abc"}, MeasuredWith{"580.1", "def"}}) {
+    EXPECT_TRUE(tuned_times("x", other).us.empty());
+    EXPECT_TRUE(tuned_times("x", other).is_stale);
+  }
+  const MeasuredWith next{"590.1", "abc"};
+  store_times("x", next, {{"fft-64-2", 1}});
+  EXPECT_EQ(tuned_times("x", next).us, (Times{{"fft-64-2", 1}})) << "what is stale is dropped";
+}
+
+TEST_F(Tuning, TimesThatAreNoneAreNotUsed) {
+  std::filesystem::create_directories(folder_);
+  for (const char* text : {"many", "-1", "nan", "1e999", "12 us", "0x10"}) {
+    std::ofstream(tuning_file("x")) << "driver: \"580.1\"\nkernels: abc\ntimes:\n  a: 1\n  b: " << text << "\n";
+    const std::uint64_t lines = log::lines();
+    EXPECT_TRUE(tuned_times("x", kNow).us.empty()) << text;
+    EXPECT_EQ(log::lines(), lines + 1) << text;
+  }
+  store_times("x", kNow, {{"c", 2}});
+  EXPECT_EQ(tuned_times("x", kNow).us, (Times{{"c", 2}}));
+}
+
+TEST_F(Tuning, TheDriverIsThatOfTheMachine) {
+  std::filesystem::create_directories(folder_ / "proc/driver/nvidia");
+  EXPECT_EQ(nvidia_driver(folder_), "unknown version");
+  std::ofstream(folder_ / "proc/driver/nvidia/version")
+      << "NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.159.03  Tue\nGCC version: 12.2.0\n";
+  EXPECT_EQ(measured_with({"driver for CUDA 13.0, runtime 13.0", "fast"}, folder_).driver,
+            "580.159.03, driver for CUDA 13.0, runtime 13.0");
+  EXPECT_EQ(measured_with({}, folder_).driver, "") << "the CPU has none";
+  EXPECT_EQ(measured_with({}, folder_).kernels.size(), 12u);
 }
 
 TEST_F(Tuning, AFolderThatCannotBeMade) {
