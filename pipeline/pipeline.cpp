@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "pipeline/auto_place.hpp"
 #include "pipeline/calibration.hpp"
 #include "pipeline/outlets/sink_outlet.hpp"
 #include "pipeline/spec/spec_backends.hpp"
@@ -46,6 +47,7 @@ Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& prob
   counters_->state = SourceState::opening;
   OpenedSource source(open_source(), *watch_, name_, spec_.realtime.hang_s);
   stream_ = source->info();
+  place_stages(spec_, stream_, catalogue_, backends_);
   std::optional<Draft> drafted = draft(spec_, stream_, backends_.backends, problems);
   if (!drafted || (!spec_.has_run && !fits(*drafted, spec_, backends_.backends))) return;
   const std::size_t before = problems.size();
@@ -256,10 +258,16 @@ Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems&
                  "completed; try again later");
   Change change{std::move(next), std::move(what)};
   const bool same_backends = backends_of(change.spec).names == backends_of(spec_).names;
-  change.backends = same_backends ? backends_ : choose_backends(change.spec);
+  const bool places = change.what.plan || !same_backends;
+  change.backends = same_backends && !(places && backends_.left_device) ? backends_ : choose_backends(change.spec);
+  if (same_backends) change.backends.backends.host = backends_.backends.host;  // whose states continue
   if (same_backends && !same_part(change.spec, spec_)) take_parts(change.backends, change.spec);
   if (!has_share(change.backends, change.spec)) return change;
   change.stream = stream_;
+  if (places)
+    place_stages(change.spec, stream_, catalogue_, change.backends, same_backends ? &spec_ : nullptr);
+  else
+    keep_places(spec_, change.spec);
   std::optional<Draft> drafted = draft(change.spec, change.stream, change.backends.backends, problems);
   if (!drafted) return change;
   change.sizing = drafted->sizing;

@@ -85,7 +85,8 @@ PlanTarget target_with(const PipelineSpec& spec, bool device, const MappedLimits
   PlanTarget target;
   target.fuse = spec.fuse;
   target.groups = backends_of(spec).groups;
-  target.side = device && spec.backend.front() != "cpu" ? Side::device : Side::host;
+  const std::string& backend = spec.placed.empty() ? spec.backend.front() : spec.placed;
+  target.side = device && backend != "cpu" ? Side::device : Side::host;
   constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
   switch (spec.transfer) {
     case Transfer::automatic:
@@ -179,6 +180,7 @@ void load_as_far_as_read(const StageSpec& stage) {
 }
 
 std::optional<Side> side_of(const StageSpec& stage, const BackendUse& use) {
+  if (!stage.placed.empty()) return stage.placed == "cpu" ? Side::host : Side::device;
   if (stage.backend.empty() || stage.backend.front() == "auto") return std::nullopt;
   return stage.backend.front() == "cpu" ? Side::host : device_side(use.group_of(stage.backend));
 }

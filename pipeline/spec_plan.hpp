@@ -15,10 +15,11 @@ namespace iqd {
 /// SetupError.
 struct ChosenBackends {
   EngineBackends backends;
-  std::string names{};     // `cuda:0, cuda:1`
-  std::string reason{};    // why these
-  std::string share{};     // `cuda:0: 16 of 132 multiprocessors (asked for 12 %)`; empty: the devices are not divided
-  std::string no_share{};  // why they cannot be divided like this
+  std::string names{};       // `cuda:0, cuda:1`
+  std::string reason{};      // why these
+  std::string share{};       // `cuda:0: 16 of 132 multiprocessors (asked for 12 %)`; empty: the devices are not divided
+  std::string no_share{};    // why they cannot be divided like this
+  bool left_device = false;  // `backend: auto` has found that no stage is to run there; see `place_stages`
 
   /// Multiprocessors of its part of the first device; 0: all.
   int processors() const noexcept;

@@ -36,6 +36,7 @@ struct StageSpec {
   std::shared_ptr<Stage> as_read{};  // with the values as they were read: files that keys name may have changed since
   bool is_wrong = false;             // its keys could not all be read, so nothing is known about its outputs
   std::vector<std::string> other_names{};  // without an entry: what other entries may call it
+  std::string placed{};                    // where `backend: auto` has put it: `cpu`, `cuda`; empty: nowhere yet
 
   /// Makes a new stage with these keys on each call, for a plan to own.
   std::unique_ptr<Stage> make() const;
@@ -113,6 +114,7 @@ struct PipelineSpec {
   std::int64_t block = 65536;
   std::int64_t lanes = 0;                    // 0: one per CPU, at most 4
   std::vector<std::string> backend{"auto"};  // several devices share the blocks
+  std::string placed;                        // as StageSpec's, of all that is no stage of the file
   Wait wait = Wait::block;
   Transfer transfer = Transfer::automatic;
   bool fuse = true;
@@ -130,6 +132,7 @@ struct PipelineSpec {
   std::optional<Section> watch_section;  // where they are named
   bool watched = false;                  // there is a live page
   std::size_t file_bytes = 0;            // its share of the heap that the parsed file takes
+  int time_every = 0;                    // for a bench: the steps of one in so many blocks are timed; 0: as usual
   bool short_blocks = false;             // a stage may take more samples at once than a block has
   bool has_run = false;                  // so it fits, however little memory seems to be free
 

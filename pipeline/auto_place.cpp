@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/auto_place.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+namespace iqd {
+namespace {
+
+bool is_free_to_place(const PipelineSpec& spec, const StreamInfo& stream, const ChosenBackends& chosen) {
+  return spec.backend == std::vector<std::string>{"auto"} && chosen.backends.devices.size() == 1 &&
+         spec.gpu_share.empty() && stream.known == StreamInfo::Known::whole;
+}
+
+void set_places(PipelineSpec& spec, std::string_view usual, const std::function<Side(const StageSpec&)>& side) {
+  spec.placed = usual;
+  for (StageSpec& stage : spec.stages)
+    if (stage.backend.empty() || stage.backend.front() == "auto") stage.placed = side(stage) == Side::host ? "cpu" : "cuda";
+}
+
+void clear_places(PipelineSpec& spec) {
+  spec.placed.clear();
+  for (StageSpec& stage : spec.stages) stage.placed.clear();
+}
+
+/// Stages of the plan that have a state, and continue those of `running`.
+std::vector<KeptStage> kept_stages(const Plan& plan, const PipelineSpec& running) {
+  std::vector<KeptStage> kept;
+  for (const PlanStep& step : plan.steps) {
+    const StageSpec* const stage = step.carry_bytes > 0 ? stage_named(running, step.name) : nullptr;
+    if (!stage || stage->entry != step.entry) continue;
+    const std::string& place = stage->placed.empty() ? running.placed : stage->placed;
+    if (!place.empty()) kept.push_back({step.name, place == "cpu" ? Side::host : Side::device});
+  }
+  return kept;
+}
+
+std::int64_t host_lanes(const PipelineSpec& spec) {
+  const auto cpus = std::max<std::int64_t>(std::thread::hardware_concurrency(), 1);
+  return std::min(cpus, spec.lanes > 0 ? spec.lanes : 4);
+}
+
+}  // namespace
+
+std::optional<Plan> plan_to_place(PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue) {
+  clear_places(spec);
+  spec.placed = "cpu";
+  Problems& problems = spec.section.problems();
+  const std::size_t before = problems.size();
+  std::vector<OutputIndex> outputs;
+  Plan plan = make_plan(spec, stream, catalogue, target_of(spec), outputs, problems);
+  spec.placed.clear();
+  if (problems.size() == before) return plan;
+  problems.resize(before);
+  return std::nullopt;
+}
+
+std::optional<Placement> place_stages(PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue,
+                                      ChosenBackends& chosen, const PipelineSpec* running) {
+  if (!is_free_to_place(spec, stream, chosen)) return std::nullopt;
+  const KnownTimes times(*chosen.backends.host, *chosen.backends.devices.front());
+  return place_stages(spec, stream, catalogue, chosen, running, times);
+}
+
+std::optional<Placement> place_stages(PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue,
+                                      ChosenBackends& chosen, const PipelineSpec* running, const KnownTimes& times) {
+  if (!is_free_to_place(spec, stream, chosen)) return std::nullopt;
+  const std::optional<Plan> plan = plan_to_place(spec, stream, catalogue);
+  if (!plan || plan->steps.empty()) return std::nullopt;
+  PlacingTask task{spec, *plan, times, chosen.backends.devices.front()->name()};
+  task.ring_saves = target_of(spec).ring_saves;
+  task.block_s = stream.rate_hz > 0 ? static_cast<double>(spec.block) / stream.rate_hz : 0;
+  task.host_lanes = host_lanes(spec);
+  if (running) task.kept = kept_stages(*plan, *running);
+  Placement placement = place(task);
+  set_places(spec, placement.usual_side() == Side::host ? "cpu" : "cuda",
+             [&](const StageSpec& stage) { return placement.side_of(stage.name); });
+  chosen.reason = placement.summary();
+  if (placement.uses(Side::device)) return placement;
+  chosen.backends.devices.clear();
+  chosen.backends.parts.clear();
+  chosen.share.clear();
+  chosen.names = chosen.backends.host->name();
+  chosen.left_device = true;
+  return placement;
+}
+
+void keep_places(const PipelineSpec& running, PipelineSpec& next) {
+  next.placed = running.placed;
+  for (StageSpec& stage : next.stages)
+    if (const StageSpec* const before = stage_named(running, stage.name)) stage.placed = before->placed;
+}
+
+}  // namespace iqd

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "pipeline/placing/placement.hpp"
+#include "pipeline/spec_plan.hpp"
+
+namespace iqd {
+
+/// The plan by which a pipeline is placed: everything is on the host that can be there. Not whole if the keys have
+/// problems; those are left to `make_plan`.
+std::optional<Plan> plan_to_place(PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue);
+
+/// Of a pipeline with `backend: auto` and a device: says in the spec where each stage runs, for later plans, and releases
+/// a device that none uses. None, and nothing changes, for all other pipelines. `running`: stages that continue with
+/// their state from this one stay where they are.
+std::optional<Placement> place_stages(PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue,
+                                      ChosenBackends& chosen, const PipelineSpec* running = nullptr);
+/// The same with these times instead of those that are stored on this machine.
+std::optional<Placement> place_stages(PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue,
+                                      ChosenBackends& chosen, const PipelineSpec* running, const KnownTimes& times);
+
+/// The stages of `next`, which has those of `running`, stay where they are.
+void keep_places(const PipelineSpec& running, PipelineSpec& next);
+
+}  // namespace iqd
