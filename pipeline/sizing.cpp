@@ -182,7 +182,8 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
   s.engine.urgency = spec.urgency;
   s.engine.wait = spec.wait;
   s.engine.watched = spec.watched;
-  s.engine.time_every = spec.wait == Wait::resident ? kTimeEveryResident : kTimeEvery;
+  const int usual = spec.wait == Wait::resident ? kTimeEveryResident : kTimeEvery;
+  s.engine.time_every = spec.time_every > 0 ? spec.time_every : usual;
   for (const std::int64_t cpu : spec.realtime.cpus) s.engine.cpus.push_back(static_cast<int>(cpu));
 
   s.arena_bytes = bounded_bytes(s.engine.lanes, plan.arena_bytes[index_of(Side::host)]);

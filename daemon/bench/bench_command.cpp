@@ -92,6 +92,7 @@ void add_bench(CommandLine& line) {
       .option("--backend", &o.backend, "auto, cpu, cuda or cuda:N")
       .option("--lanes", &o.lanes, "for a pipeline, or a stage on a GPU; several give several rows", {.positive = true})
       .option("--wait", &o.wait, "how to wait for a GPU", {.one_of = {"spin", "block", "resident"}})
+      .option("--noise", &o.noise, "for a pipeline: noise in place of what its source delivers, which is not opened")
       .option("--share", &o.share,
               "for `engine` on a GPU: the multiprocessors that the bench has for itself, e.g. `16 SM`")
       .option("--load", &o.load, "for `engine` on a GPU: another pipeline keeps the rest of it busy")

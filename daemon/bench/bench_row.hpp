@@ -53,6 +53,7 @@ struct BenchOptions {
   std::string transfer = "auto";    // for a stage on a device: auto, mapped or copy
   double seconds = 0.5;             // per row
   std::vector<std::string> only;    // parts of `blocks`: stages, chains, filters; empty: all
+  bool noise = false;               // for a pipeline: noise in place of its source
   bool quick = false;               // `blocks`: few sizes, in seconds
 };
 

@@ -130,6 +130,7 @@ FreeRun run_free(const FreePipeline& p) {
   Problems problems;
   Spec spec = read_spec(parse_document(text_of(p), "bench", problems), parts, problems);
   if (report(problems)) throw UsageError("bench: invalid pipeline");
+  spec.pipelines.front().time_every = p.time_every;
   std::vector<std::unique_ptr<Pipeline>> pipelines;
   for (PipelineSpec& one : spec.pipelines)
     pipelines.push_back(std::make_unique<Pipeline>(std::move(one), parts, problems));
@@ -147,6 +148,16 @@ std::string device_of(const std::string& backends) {
 
 std::unique_ptr<OutletOptions> free_outlet() {
   return std::make_unique<FreeOutletOptions>();
+}
+
+double typical_us(const Histogram::Snapshot& times) noexcept {
+  if (times.count == 0) return 0;
+  const double mean = static_cast<double>(times.sum_ns) / static_cast<double>(times.count);
+  std::uint64_t below = 0;
+  int median = 0;
+  while ((below += times.buckets[static_cast<std::size_t>(median)]) * 2 < times.count) ++median;
+  const double low = median > 0 ? Histogram::upper_edge_ns(median - 1) : 0;
+  return std::clamp(mean, low, Histogram::upper_edge_ns(median)) / 1e3;
 }
 
 FreeRun observe(const Pipeline& pipeline, double seconds) {
@@ -168,6 +179,7 @@ FreeRun observe(const Pipeline& pipeline, double seconds) {
   run.device_bytes = after.device_bytes;
   for (std::size_t s = 0; s < after.steps.size(); ++s) {
     const Histogram::Snapshot time = after.steps[s].time.since(before.steps[s].time);
+    run.steps.push_back(time);
     run.steps_us.push_back(time.count > 0 ? static_cast<double>(time.sum_ns) / static_cast<double>(time.count) / 1e3
                                           : 0);
   }

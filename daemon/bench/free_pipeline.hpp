@@ -18,10 +18,15 @@ struct FreePipeline {
   std::string stages = "[]";  // YAML
   std::string port = "source";
   std::int64_t pace_ns = 0;  // between blocks; 0: as fast as possible
+  int time_every = 0;        // the steps of one in so many blocks are timed; 0: as usual
   double seconds = 0.5;
   std::string share;  // of its device; empty: all of it
   bool load = false;  // a second pipeline keeps the rest of the device busy
 };
+
+/// The mean of durations, in microseconds, or the nearest value in the median's bucket: neither a few that were
+/// disturbed nor the width of a bucket count much.
+double typical_us(const Histogram::Snapshot& times) noexcept;
 
 /// Results after warm-up.
 struct FreeRun {
@@ -31,6 +36,7 @@ struct FreeRun {
   std::size_t device_bytes = 0;
   /// Mean time per block of each step, and of copying results out.
   std::vector<double> steps_us{};
+  std::vector<Histogram::Snapshot> steps{};
   double all_steps_us() const noexcept;
 };
 FreeRun run_free(const FreePipeline& pipeline);
