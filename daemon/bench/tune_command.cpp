@@ -7,6 +7,7 @@
 
 #include "daemon/bench/convolution_trial.hpp"
 #include "daemon/bench/device_bench.hpp"
+#include "daemon/bench/tune_file.hpp"
 #include "daemon/command/commands.hpp"
 #include "pipeline/backend/convolution_choice.hpp"
 #include "pipeline/backend/find_backend.hpp"
@@ -78,13 +79,25 @@ struct TuneOptions {
   bool dry = false;
   bool cpu = false;
   std::vector<std::string> shapes;
+  FileTuning file;
 };
+
+Exit tune_stages(const TuneOptions& o, std::string device) {
+  FileTuning tuning = o.file;
+  tuning.device = o.cpu ? "" : std::move(device);
+  tuning.store = !o.dry;
+  tune_file(tuning);
+  return Exit::ok;
+}
 
 Exit run(const TuneOptions& o) {
   BenchOptions options;
   options.backend = fmt::format("cuda:{}", o.device);
+  if (!o.file.file.empty()) return tune_stages(o, options.backend);
+  if (!o.file.pipeline.empty() || !o.file.blocks.empty() || o.file.noise)
+    throw UsageError("`--pipeline`, `--block` and `--noise` need the file of a pipeline");
   if (!o.shapes.empty()) return tune_convolutions(o.cpu ? "cpu" : options.backend, o.shapes, !o.dry);
-  if (o.cpu) throw UsageError("`--cpu` needs `--convolution`: on the CPU there are no transfers to tune");
+  if (o.cpu) throw UsageError("`--cpu` needs a file or `--convolution`: on the CPU there are no transfers to tune");
   options.seconds = 0.2;
   return tune(options, !o.dry);
 }
@@ -93,11 +106,19 @@ Exit run(const TuneOptions& o) {
 
 void add_tune(CommandLine& line) {
   auto o = std::make_shared<TuneOptions>();
-  line.command("tune", "measure a GPU and store the best settings", [o] { return run(*o); })
+  line.command(
+          "tune", "measure a GPU, or a file's stages on CPU and GPU, and store the result", [o] { return run(*o); },
+          /*quiet=*/true)
       .option("--device", &o->device, "number of the GPU, from 0", {.not_negative = true})
       .option("--dry-run", &o->dry, "store nothing")
       .option("--convolution", &o->shapes, "find the best convolution for SIGNALxTAPSxPACKETS, e.g. 12672x186x3104")
-      .option("--cpu", &o->cpu, "measure the CPU instead, with --convolution");
+      .option("FILE", &o->file.file, "pipelines whose stages are timed, for `backend: auto`",
+              {.excludes = "--convolution"})
+      .option("--cpu", &o->cpu, "measure the CPU alone, with FILE or --convolution")
+      .option("--pipeline", &o->file.pipeline, "with FILE: only this pipeline")
+      .option("--block", &o->file.blocks, "with FILE: samples per block in place of the file's; may be repeated",
+              {.positive = true})
+      .option("--noise", &o->file.noise, "with FILE: noise in place of what the sources deliver, which are not opened");
 }
 
 }  // namespace iqd
