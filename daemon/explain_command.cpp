@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "daemon/command/commands.hpp"
+#include "pipeline/auto_place.hpp"
 #include "pipeline/sizing.hpp"
 #include "pipeline/spec/spec_backends.hpp"
 #include "pipeline/spec_plan.hpp"
@@ -24,15 +25,21 @@ struct Found {
   std::string names;
   std::string reason;
   std::string share{};
+  std::optional<Placement> placement{};  // of `backend: auto`
 };
 
-Found look_for_backends(const PipelineSpec& spec) {
+Found look_for_backends(PipelineSpec& spec, const StreamInfo& stream) {
   try {
-    const ChosenBackends chosen = choose_backends(spec);
+    ChosenBackends chosen = choose_backends(spec);
+    std::optional<Placement> placement = place_stages(spec, stream, catalogue(), chosen);
     const std::vector<std::shared_ptr<Backend>>& devices = chosen.backends.devices;
     const Backend& first = devices.empty() ? *chosen.backends.host : *devices.front();
-    return {chosen.backends, target_of(spec, chosen.backends), fmt::format("{}, {}", chosen.names, first.device()),
-            chosen.reason, chosen.no_share.empty() ? chosen.share : "not available here: " + chosen.no_share};
+    return {chosen.backends,
+            target_of(spec, chosen.backends),
+            fmt::format("{}, {}", chosen.names, first.device()),
+            chosen.reason,
+            chosen.no_share.empty() ? chosen.share : "not available here: " + chosen.no_share,
+            std::move(placement)};
   } catch (const SetupError& e) {
     return {std::nullopt, target_of(spec), fmt::format("{}", fmt::join(backends_of(spec).names, ", ")),
             fmt::format("not available here: {}", e.what())};
@@ -116,6 +123,16 @@ void explain_steps(const Plan& plan) {
   }
 }
 
+/// Why each stage is where it is.
+void explain_placement(const Placement& placement) {
+  std::size_t widest = 28;
+  for (const Placement::Part& part : placement.parts) widest = std::max(widest, part.group.name().size());
+  fmt::print("\n  {:<{}} {:<10} why\n", "stage", widest, "placed on");
+  for (const Placement::Part& part : placement.parts)
+    fmt::print("  {:<{}} {:<10} {}\n", part.group.name(), widest, part.side == Side::host ? "cpu" : placement.device,
+               placement.reason(part));
+}
+
 /// By how much resident memory grows, its parts, and what may come on top.
 void explain_memory(const Sizing& sizing, const StreamInfo& stream) {
   fmt::print("  memory    {:.2f} MB{}\n", megabytes(sizing.resident()),
@@ -184,6 +201,7 @@ void explain_pipeline(const PipelineSpec& spec, const Plan& plan, const StreamIn
   explain_ports(plan);
   explain_places(plan);
   explain_steps(plan);
+  if (found.placement) explain_placement(*found.placement);
   fmt::print("\n  {:<28} {:<30} {:>12}\n", "message", "shape", "bytes");
   for (const PlanOutput& o : plan.outputs)
     fmt::print("  {:<28} {:<30} {:>12}{}\n", o.format.port, to_string(o.format.dims), o.format.bytes(o.format.most()),
@@ -218,9 +236,9 @@ Exit explain(const std::string& file, bool dot) {
   const std::vector<Plan> checked = check_spec(loaded->spec, catalogue(), loaded->problems);
   if (report(loaded->problems)) return Exit::configuration;
   report_warnings(loaded->problems);
-  for (const PipelineSpec& spec : loaded->spec.pipelines) {
+  for (PipelineSpec& spec : loaded->spec.pipelines) {
     const StreamInfo stream = spec.source->describe(*spec.source_section);
-    const Found found = look_for_backends(spec);
+    const Found found = look_for_backends(spec, stream);
     std::vector<OutputIndex> outputs;
     const std::size_t heap_before = heap_bytes();
     Plan plan = make_plan(spec, stream, catalogue(), found.target, outputs, loaded->problems);
