@@ -20,9 +20,13 @@ if(IQD_FUZZ)
   check_cxx_source_compiles("extern \"C\" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }"
     IQD_HAS_FUZZER)
   unset(CMAKE_REQUIRED_FLAGS)
-  target_compile_options(iqd_options INTERFACE $<$<BOOL:${IQD_HAS_FUZZER}>:-fsanitize=fuzzer-no-link>
+  # Not in programs of tests, which no fuzzer runs.
+  target_compile_options(iqd_options INTERFACE
+    $<$<AND:$<BOOL:${IQD_HAS_FUZZER}>,$<NOT:$<BOOL:$<TARGET_PROPERTY:IQD_IS_TEST>>>>:-fsanitize=fuzzer-no-link>
     # These checks at each access cost a quarter of the compile time, and the address sanitizer finds the same faults.
     $<$<CXX_COMPILER_ID:Clang>:-fno-sanitize=null,alignment,vptr,object-size>)
+endif()
+if(IQD_SANITIZE)
   # Highway's code is compiled for one kind of CPU, which takes a fifth of the time for all kinds.
   if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
     file(STRINGS /proc/cpuinfo has_avx2 REGEX " avx2 " LIMIT_COUNT 1)
@@ -33,6 +37,14 @@ if(IQD_FUZZ)
   endif()
   target_compile_definitions(iqd_options INTERFACE HWY_COMPILE_ONLY_STATIC)
 endif()
+
+# iqd_computes(<target>): its comparisons are of samples. Where fuzzers report the operands of each to find inputs, they
+# are those of keys and shapes, not of samples: a call per comparison makes a correlator several times slower.
+function(iqd_computes target)
+  if(IQD_FUZZ AND IQD_HAS_FUZZER)
+    target_compile_options(${target} PRIVATE -fno-sanitize-coverage=trace-cmp)
+  endif()
+endfunction()
 
 # iqd_batches(<target>): compiles the sources of a room (folders within it included) as one, IQD_BATCHES at most. Most
 # compile time goes into headers, so this halves the time, but a change of one source recompiles its whole batch. Names
@@ -104,6 +116,7 @@ function(iqd_test name)
     list(APPEND arg_SOURCES ${PROJECT_SOURCE_DIR}/tools/sanitizers/timed_locks.cpp)
   endif()
   add_executable(${name}_test ${arg_SOURCES})
+  set_target_properties(${name}_test PROPERTIES IQD_IS_TEST ON)
   iqd_batches(${name}_test)
   # Tests are two thirds of a full build; without optimization and line numbers they compile a fifth faster. With a
   # sanitizer, where -O1 is the rule, -O0 takes a third of the time: 10 instead of 28 s for a batch (Clang 14). Tests
