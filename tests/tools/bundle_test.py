@@ -18,7 +18,7 @@ OF_THE_TARGET = re.compile(r"(linux-vdso|ld-linux.*|lib(c|m|dl|pthread|rt|resolv
 
 
 def run(*command, **options):
-    return subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False, timeout=120, **options)
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True, check=False, timeout=400, **options)
 
 
 class Bundle(unittest.TestCase):
