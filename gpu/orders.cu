@@ -7,8 +7,8 @@
 namespace iqd::gpu {
 namespace {
 
-/// A graph may launch 120 others. Then it launches itself, which takes 10 us after the last of them has ended (H200). The
-/// more it launches before, the fewer blocks wait for that: less than one in 100.
+/// A graph may launch 120 others. Then it launches itself, when the last of them has ended. The more it launches before,
+/// the fewer blocks wait for that: less than one in 100.
 constexpr int kMostLaunches = 118;
 /// Between attempts to launch a graph again whose last run has raised its flag, but has not quite ended.
 constexpr long long kAgainCycles = 1000;
