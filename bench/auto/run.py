@@ -10,6 +10,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -59,7 +60,7 @@ def prepared(path, folder, wait):
     copy = folder / path.name
     text = path.read_text(encoding="utf-8")
     if "pipelines:" not in text:
-        text += f"\nwait: {wait}\n"
+        text = re.sub("^wait:.*\n", "", text, flags=re.MULTILINE) + f"\nwait: {wait}\n"
     copy.write_text(text, encoding="utf-8")
     for own in (ROOT / "pipelines").glob("*.cu"):
         (folder / own.name).write_bytes(own.read_bytes())
