@@ -17,17 +17,26 @@
 /// that takes everything, outlets that record.
 namespace iqd::testing {
 
+/// What the outlets on it have kept; the test may count while they keep more.
+struct KeepingSocket {
+  std::deque<Lease> leases;
+  std::atomic<int> count{0};
+};
+
 /// An outlet on a shared socket. The socket keeps the first results of each outlet until all are closed.
 class KeepingOutlet final : public Outlet {
  public:
-  explicit KeepingOutlet(std::shared_ptr<std::deque<Lease>> socket) : socket_(std::move(socket)) {}
+  explicit KeepingOutlet(std::shared_ptr<KeepingSocket> socket) : socket_(std::move(socket)) {}
   bool send(const Message&, Lease lease, bool) override {
-    if (kept_++ < 2) socket_->push_back(std::move(lease));
+    if (kept_++ < 2) {
+      socket_->leases.push_back(std::move(lease));
+      ++socket_->count;
+    }
     return true;
   }
 
  private:
-  std::shared_ptr<std::deque<Lease>> socket_;
+  std::shared_ptr<KeepingSocket> socket_;
   int kept_ = 0;
 };
 
@@ -39,7 +48,7 @@ struct Theatre {
   std::atomic<int> sunk{0};     // messages received by the sink
   std::atomic<double> gain{0};  // as set in the source
   int sinks_opened = 0;
-  std::weak_ptr<std::deque<Lease>> socket;  // of outlets whose topic is `kept`
+  std::weak_ptr<KeepingSocket> socket;  // of outlets whose topic is `kept`
   static Theatre*& now() {
     static Theatre* instance = nullptr;
     return instance;
@@ -139,7 +148,7 @@ class RecordingOptions final : public OutletOptions {
   std::unique_ptr<Outlet> open(const PortFormat&, bool, std::int64_t) const override {
     if (topic_ == "kept") {
       auto socket = Theatre::now()->socket.lock();
-      if (!socket) Theatre::now()->socket = socket = std::make_shared<std::deque<Lease>>();
+      if (!socket) Theatre::now()->socket = socket = std::make_shared<KeepingSocket>();
       return std::make_unique<KeepingOutlet>(std::move(socket));
     }
     return std::make_unique<RecordingOutlet>(Theatre::now()->records.emplace_back());
