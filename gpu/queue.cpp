@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/queue.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -19,8 +20,9 @@ constexpr std::int64_t kAskNs = 1'000'000;
 /// A device that takes longer for one block is considered hung.
 constexpr std::int64_t kHangNs = 10'000'000'000;
 /// A work that was not rehearsed may need code that is not loaded, which waits for resident kernels. Of works that never
-/// are, so many are taken for such.
+/// are, so many are taken for such; of others, the first with each key, as long as there is room to remember keys.
 constexpr std::int64_t kMayLoad = 64;
+constexpr std::size_t kMostSeen = 4096;
 
 }  // namespace
 
@@ -49,6 +51,7 @@ CudaQueue::CudaQueue(Device& device, QueueOptions options) : device_(device), op
   // The most urgent number is the lowest; the driver limits it to what the device has (0 … -5 on an H200).
   stream_ = options_.part ? make_stream(*options_.part, -options_.urgency) : make_stream(-options_.urgency);
   done_ = make_event(cudaEventDisableTiming | cudaEventBlockingSync);
+  seen_.reserve(kMostSeen);
   if (options_.time_every > 0) clock_ = std::make_unique<EventClock>(device_, options_.timed_steps);
   if (options_.wait != Wait::resident) return;
   load_small_kernels();
@@ -141,12 +144,21 @@ void CudaQueue::launch(Work& work) noexcept {
   const bool is_known = graph != graphs_.end();
   if (timed_ || !is_known) {
     std::optional<Quiet> quiet;
-    if (!is_known && (key != 0 || unkeyed_++ < kMayLoad)) quiet.emplace();
+    if (!is_known && may_load(key)) quiet.emplace();
     return enqueue(work);
   }
   // What has begun is on the stream, and the scheduler's graphs are not.
   if (graph->second.from_device && !has_begun) scheduled_ = scheduler_->try_launch(graph->second.exec.get());
   if (!scheduled_) device_.good(cudaGraphLaunch(graph->second.exec.get(), stream_.get()), "cudaGraphLaunch");
+}
+
+/// Whether a work with this key may need code that none before it has needed.
+bool CudaQueue::may_load(std::uint64_t key) noexcept {
+  if (key == 0) return unkeyed_++ < kMayLoad;
+  const auto at = std::ranges::lower_bound(seen_, key);
+  if (at != seen_.end() && *at == key) return false;
+  if (seen_.size() < seen_.capacity()) seen_.insert(at, key);
+  return true;
 }
 
 void CudaQueue::enqueue(Work& work) noexcept {

@@ -56,6 +56,7 @@ class CudaQueue final : public Queue {
   Rehearsed capture(Work& work, Launch launch);
   bool times_next() noexcept;
   void launch(Work& work) noexcept;
+  bool may_load(std::uint64_t key) noexcept;
   void enqueue(Work& work) noexcept;
   /// Of what runs the current work: cudaErrorNotReady, or its result.
   cudaError_t state() noexcept;
@@ -76,9 +77,10 @@ class CudaQueue final : public Queue {
   std::unique_ptr<EventClock> clock_;
   std::int64_t works_ = 0;
   std::int64_t unkeyed_ = 0;
-  bool timed_ = false;      // the current work
-  bool scheduled_ = false;  // the current work: launched by the scheduler
-  bool has_begun_ = false;  // the next work
+  std::vector<std::uint64_t> seen_;  // keys of works that were not rehearsed, sorted
+  bool timed_ = false;               // the current work
+  bool scheduled_ = false;           // the current work: launched by the scheduler
+  bool has_begun_ = false;           // the next work
 };
 
 }  // namespace iqd::gpu

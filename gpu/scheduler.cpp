@@ -76,8 +76,7 @@ Quiet::Quiet() noexcept {
   Schedulers& all = Schedulers::all();
   all.quiets.fetch_add(1, std::memory_order_seq_cst);
   const std::lock_guard lock(all.mutex);
-  for (Scheduler* const s : all.list)
-    if (s->end()) all.last_end_ns.store(steady_ns(), std::memory_order_relaxed);
+  for (Scheduler* const s : all.list) s->end();
 }
 
 Quiet::~Quiet() {
@@ -118,20 +117,24 @@ bool Scheduler::takes(cudaGraphExec_t graph) noexcept {
 
 bool Scheduler::try_launch(cudaGraphExec_t graph) noexcept {
   const Held held(busy_);
-  if (!Schedulers::all().are_allowed()) return false;
+  if (!Schedulers::all().are_allowed()) {
+    // A Quiet that has begun may not have come to this one yet, and the host must not launch a graph beside it.
+    end_held();
+    return false;
+  }
   if (!resident_) {
     if (!device_.good(cudaGraphLaunch(graph_.get(), stream_.get()), "cudaGraphLaunch")) return false;
     resident_ = true;
   }
-  tell(reinterpret_cast<std::uintptr_t>(graph));
+  order(reinterpret_cast<std::uintptr_t>(graph));
   return true;
 }
 
-void Scheduler::tell(std::uint64_t graph) noexcept {
-  const std::uint64_t word = Orders::turn_of(told_) << Orders::kHandleBits | graph;
-  reinterpret_cast<std::atomic<std::uint64_t>&>(orders_->words[told_ % Orders::kWords])
+void Scheduler::order(std::uint64_t graph) noexcept {
+  const std::uint64_t word = Orders::turn_of(ordered_) << Orders::kHandleBits | graph;
+  reinterpret_cast<std::atomic<std::uint64_t>&>(orders_->words[ordered_ % Orders::kWords])
       .store(word, std::memory_order_release);
-  ++told_;
+  ++ordered_;
 }
 
 cudaError_t Scheduler::state() noexcept {
@@ -141,10 +144,14 @@ cudaError_t Scheduler::state() noexcept {
   return static_cast<cudaError_t>(reinterpret_cast<const std::atomic<std::int32_t>&>(orders_->error).load());
 }
 
-bool Scheduler::end() noexcept {
+void Scheduler::end() noexcept {
   const Held held(busy_);
-  if (!resident_) return false;
-  tell(0);
+  end_held();
+}
+
+void Scheduler::end_held() noexcept {
+  if (!resident_) return;
+  order(0);
   resident_ = false;
   // A device that hangs is declared failed by the thread that waits for its work. One that failed may still obey.
   std::int64_t failed_ns = 0;
@@ -153,7 +160,7 @@ bool Scheduler::end() noexcept {
     if (failed_ns != 0 && steady_ns() - failed_ns > kObeyNs) break;
     std::this_thread::sleep_for(std::chrono::microseconds(5));
   }
-  return true;
+  Schedulers::all().last_end_ns.store(steady_ns(), std::memory_order_relaxed);
 }
 
 }  // namespace iqd::gpu

@@ -38,7 +38,7 @@ template <class T> class Pinned {
   T* data_ = nullptr;
 };
 
-/// One thread of a device that launches graphs when a word in the host's memory tells it to. It becomes resident with
+/// One thread of a device that launches graphs that a word in the host's memory names. It becomes resident with
 /// the first launch, and again with the first one after a Quiet. One thread launches.
 class Scheduler {
  public:
@@ -51,16 +51,18 @@ class Scheduler {
 
   /// Whether the device can launch this graph, which was made for that.
   static bool takes(cudaGraphExec_t graph) noexcept;
-  /// False if there must be no resident kernel now; then none is. The graph's previous run has raised its flag.
+  /// False if there must be no resident kernel now; then it is none. The graph's previous run has raised its flag.
   bool try_launch(cudaGraphExec_t graph) noexcept;
   /// cudaErrorNotReady while it is resident. Else everything that it launched has ended, with this result.
   cudaError_t state() noexcept;
 
  private:
   friend class Quiet;
-  void tell(std::uint64_t graph) noexcept;
-  /// Any thread. Returns when it, and what it launched, have ended; whether it was resident.
-  bool end() noexcept;
+  void order(std::uint64_t graph) noexcept;
+  /// Any thread. Returns when it, and what it launched, have ended.
+  void end() noexcept;
+  /// For who holds `busy_`.
+  void end_held() noexcept;
 
   Device& device_;
   Pinned<Orders> orders_;
@@ -68,7 +70,7 @@ class Scheduler {
   GraphExec graph_;
   std::atomic_flag busy_;  // guards the members below
   bool resident_ = false;
-  std::uint32_t told_ = 0;
+  std::uint32_t ordered_ = 0;
 };
 
 }  // namespace iqd::gpu

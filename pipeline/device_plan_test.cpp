@@ -247,6 +247,27 @@ TEST(DevicePlan, ScratchLiesBehindThePortsOfTheDevice) {
   for (const PlanStep& s : plan.steps) EXPECT_EQ(s.runs.size(), 2u) << "one per device";
 }
 
+/// The number of a group may change from plan to plan.
+TEST(DevicePlan, StateContinuesOnTheSameDevices) {
+  const auto planned = [](std::vector<DeviceGroup> groups, Side side, const char* keys = "{}") {
+    PlanTarget target = on_device({});
+    target.groups = std::move(groups);
+    PlanRig rig(kBlock, word_source(), target);
+    EXPECT_TRUE(rig.add({"running", keys, "r", {}, side})) << rig.complaints();
+    rig.publish("r");
+    return rig.planner.finish(rig.section);
+  };
+  const auto go_on = [](const Plan& plan, const Plan& before) {
+    return continues(plan, plan.steps.back(), before, before.steps.back());
+  };
+  const Plan before = planned({{"a", {0}}, {"b", {1}}}, device_side(1));
+  EXPECT_TRUE(go_on(planned({{"a", {0}}, {"b", {1}}}, device_side(1)), before));
+  EXPECT_TRUE(go_on(planned({{"a", {0}}, {"c", {2}}, {"b", {1}}}, device_side(2)), before)) << "as another group";
+  EXPECT_FALSE(go_on(planned({{"a", {0}}, {"b", {2}}}, device_side(1)), before)) << "the same group, another device";
+  EXPECT_FALSE(go_on(planned({{"a", {0}}}, Side::host), before));
+  EXPECT_TRUE(go_on(planned({{"a", {0}}}, Side::host), planned({{"b", {1}}}, Side::host)));
+}
+
 // --- files -----------------------------------------------------------------------------------------------------------
 
 std::string with(const std::string& lines) {

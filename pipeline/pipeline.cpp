@@ -153,8 +153,7 @@ Succession Pipeline::succession_of(const Plan& plan, bool same_backends) const {
   const Plan& now = engines_->plan();
   for (std::size_t s = 0; s < plan.steps.size(); ++s)
     for (std::size_t n = 0; n < now.steps.size(); ++n)
-      if (plan.steps[s].carry_bytes > 0 && same_but_live(plan.steps[s], now.steps[n]))
-        succession.carries.emplace_back(s, n);
+      if (continues(plan, plan.steps[s], now, now.steps[n])) succession.carries.emplace_back(s, n);
   return succession;
 }
 

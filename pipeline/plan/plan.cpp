@@ -47,6 +47,11 @@ bool Plan::uses_devices() const noexcept {
   return std::any_of(parts.begin(), parts.end(), [](const PlanPart& p) { return on_device(p.side); });
 }
 
+std::span<const std::size_t> Plan::devices_of(Side side) const noexcept {
+  if (!on_device(side)) return {};
+  return group(side).devices;
+}
+
 std::string_view Plan::name_of(Side side) const noexcept {
   if (!on_device(side)) return "host";
   return groups.size() > 1 ? std::string_view(group(side).name) : "device";
@@ -54,7 +59,7 @@ std::string_view Plan::name_of(Side side) const noexcept {
 
 std::span<const std::size_t> Plan::ring_devices() const noexcept {
   if (ringed == kNoPort) return {};
-  return group(ports[ringed].side).devices;
+  return devices_of(ports[ringed].side);
 }
 
 bool Plan::reads_source_in_place() const noexcept {

@@ -169,6 +169,8 @@ struct Plan {
   bool uses(Side side) const noexcept;
   bool uses_devices() const noexcept;
   const DeviceGroup& group(Side side) const noexcept { return groups[index_of(side) - 1]; }
+  /// The devices of a side, none for the host.
+  std::span<const std::size_t> devices_of(Side side) const noexcept;
   /// `host`; `device`, or with several groups the group's name.
   std::string_view name_of(Side side) const noexcept;
   /// Sides take turns, so a lane needs a thread.
@@ -203,8 +205,10 @@ std::vector<PortPlace> places_of(const Plan& plan);
 /// Whether the plans differ at most in what their steps compute, and in the frequencies and spans of their ports, so
 /// that blocks begun under one can continue under the other.
 bool same_layout(const Plan& one, const Plan& other);
-/// Whether the steps are set up alike, except for live keys.
+/// Whether the steps are set up alike, except for live keys. They may be of plans with other sides.
 bool same_but_live(const PlanStep& one, const PlanStep& other);
+/// Whether a step carries on the state of another plan's: it is the same, on the same devices.
+bool continues(const Plan& plan, const PlanStep& step, const Plan& before, const PlanStep& step_before);
 
 /// Connections of a stage's inputs as in YAML: input → `stage.output`; the key "" is its only input.
 using Connections = std::map<std::string, std::string, std::less<>>;

@@ -41,8 +41,13 @@ bool same_layout(const Plan& one, const Plan& other) {
 }
 
 bool same_but_live(const PlanStep& one, const PlanStep& other) {
-  return one.entry == other.entry && one.name == other.name && one.side == other.side &&
-         one.carry_bytes == other.carry_bytes && all_live(differences(fields_of(one), fields_of(other)));
+  return one.entry == other.entry && one.name == other.name && one.carry_bytes == other.carry_bytes &&
+         all_live(differences(fields_of(one), fields_of(other)));
+}
+
+bool continues(const Plan& plan, const PlanStep& step, const Plan& before, const PlanStep& step_before) {
+  return step.carry_bytes > 0 && same_but_live(step, step_before) &&
+         std::ranges::equal(plan.devices_of(step.side), before.devices_of(step_before.side));
 }
 
 }  // namespace iqd
