@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "base/backend_name.hpp"
+
 namespace iqd {
 namespace {
 
@@ -18,7 +20,8 @@ bool is_free_to_place(const PipelineSpec& spec, const StreamInfo& stream, const 
 void set_places(PipelineSpec& spec, std::string_view usual, const std::function<Side(const StageSpec&)>& side) {
   spec.placed = usual;
   for (StageSpec& stage : spec.stages)
-    if (stage.backend.empty() || stage.backend.front() == "auto") stage.placed = side(stage) == Side::host ? "cpu" : "cuda";
+    if (stage.backend.empty() || stage.backend.front() == "auto")
+      stage.placed = side(stage) == Side::host ? "cpu" : "cuda";
 }
 
 void clear_places(PipelineSpec& spec) {
@@ -27,15 +30,18 @@ void clear_places(PipelineSpec& spec) {
 }
 
 /// Stages of the plan that have a state, and continue those of `running`.
-std::vector<KeptStage> kept_stages(const Plan& plan, const PipelineSpec& running) {
+std::vector<KeptStage> kept_stages(const Plan& plan, const Plan& running) {
   std::vector<KeptStage> kept;
-  for (const PlanStep& step : plan.steps) {
-    const StageSpec* const stage = step.carry_bytes > 0 ? stage_named(running, step.name) : nullptr;
-    if (!stage || stage->entry != step.entry) continue;
-    const std::string& place = stage->placed.empty() ? running.placed : stage->placed;
-    if (!place.empty()) kept.push_back({step.name, place == "cpu" ? Side::host : Side::device});
-  }
+  for (const PlanStep& step : plan.steps)
+    for (const PlanStep& now : running.steps)
+      if (step.carry_bytes > 0 && same_but_live(step, now))
+        kept.push_back({step.name, on_device(now.side) ? Side::device : Side::host});
   return kept;
+}
+
+bool names_device(const PipelineSpec& spec) {
+  return std::ranges::any_of(spec.stages,
+                             [](const StageSpec& s) { return !s.backend.empty() && is_device(s.backend.front()); });
 }
 
 std::int64_t host_lanes(const PipelineSpec& spec) {
@@ -59,14 +65,14 @@ std::optional<Plan> plan_to_place(PipelineSpec& spec, const StreamInfo& stream, 
 }
 
 std::optional<Placement> place_stages(PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue,
-                                      ChosenBackends& chosen, const PipelineSpec* running) {
+                                      ChosenBackends& chosen, const Plan* running) {
   if (!is_free_to_place(spec, stream, chosen)) return std::nullopt;
   const KnownTimes times(*chosen.backends.host, *chosen.backends.devices.front());
   return place_stages(spec, stream, catalogue, chosen, running, times);
 }
 
 std::optional<Placement> place_stages(PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue,
-                                      ChosenBackends& chosen, const PipelineSpec* running, const KnownTimes& times) {
+                                      ChosenBackends& chosen, const Plan* running, const KnownTimes& times) {
   if (!is_free_to_place(spec, stream, chosen)) return std::nullopt;
   const std::optional<Plan> plan = plan_to_place(spec, stream, catalogue);
   if (!plan || plan->steps.empty()) return std::nullopt;
@@ -79,7 +85,7 @@ std::optional<Placement> place_stages(PipelineSpec& spec, const StreamInfo& stre
   set_places(spec, placement.usual_side() == Side::host ? "cpu" : "cuda",
              [&](const StageSpec& stage) { return placement.side_of(stage.name); });
   chosen.reason = placement.summary();
-  if (placement.uses(Side::device)) return placement;
+  if (placement.uses(Side::device) || names_device(spec)) return placement;
   chosen.backends.devices.clear();
   chosen.backends.parts.clear();
   chosen.share.clear();

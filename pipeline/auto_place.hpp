@@ -15,12 +15,12 @@ std::optional<Plan> plan_to_place(PipelineSpec& spec, const StreamInfo& stream, 
 
 /// Of a pipeline with `backend: auto` and a device: says in the spec where each stage runs, for later plans, and releases
 /// a device that none uses. None, and nothing changes, for all other pipelines. `running`: stages that continue with
-/// their state from this one stay where they are.
+/// their state from this plan stay where they are, unless the file names another backend for them.
 std::optional<Placement> place_stages(PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue,
-                                      ChosenBackends& chosen, const PipelineSpec* running = nullptr);
+                                      ChosenBackends& chosen, const Plan* running = nullptr);
 /// The same with these times instead of those that are stored on this machine.
 std::optional<Placement> place_stages(PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue,
-                                      ChosenBackends& chosen, const PipelineSpec* running, const KnownTimes& times);
+                                      ChosenBackends& chosen, const Plan* running, const KnownTimes& times);
 
 /// The stages of `next`, which has those of `running`, stay where they are.
 void keep_places(const PipelineSpec& running, PipelineSpec& next);

@@ -264,7 +264,7 @@ Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems&
   if (!has_share(change.backends, change.spec)) return change;
   change.stream = stream_;
   if (places)
-    place_stages(change.spec, stream_, catalogue_, change.backends, same_backends ? &spec_ : nullptr);
+    place_stages(change.spec, stream_, catalogue_, change.backends, same_backends ? &engines_->plan() : nullptr);
   else
     keep_places(spec_, change.spec);
   std::optional<Draft> drafted = draft(change.spec, change.stream, change.backends.backends, problems);

@@ -20,13 +20,13 @@ struct Pin {
 
 /// Why a stage can only be on one side; nothing if it can be on both.
 std::optional<Pin> pin_of(const PlacingTask& task, const std::string& name) {
+  const StageSpec* const stage = stage_named(task.spec, name);
+  // First: the plan is made by it, wherever the state is.
+  if (stage && !stage->backend.empty() && stage->backend.front() != "auto")
+    return Pin{stage->backend.front() == "cpu" ? Side::host : Side::device, "as the file says"};
   for (const KeptStage& kept : task.kept)
     if (kept.name == name) return Pin{kept.side, "continues with its state where it is"};
-  const StageSpec* const stage = stage_named(task.spec, name);
-  if (!stage) return std::nullopt;
-  if (!stage->backend.empty() && stage->backend.front() != "auto")
-    return Pin{stage->backend.front() == "cpu" ? Side::host : Side::device, "as the file says"};
-  if (stage->entry->host_only) return Pin{Side::host, "has only CPU code"};
+  if (stage && stage->entry->host_only) return Pin{Side::host, "has only CPU code"};
   return std::nullopt;
 }
 

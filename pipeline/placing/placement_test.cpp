@@ -31,7 +31,7 @@ struct PlacedFile {
   PipelineSpec& first() { return spec.pipelines.at(0); }
   /// Stores times of a stage.
   PlacedFile& time(const std::string& stage, double host_us, double device_us) {
-    const std::optional<Plan> plan = plan_to_place(first(), kStream, test_catalogue());
+    const std::optional<Plan> plan = plan_to_place(first(), stream, test_catalogue());
     for (const PlanStepGroup& group : groups_of(*plan, first()))
       if (group.name() == stage) {
         host[time_name(*plan, group, first())] = host_us;
@@ -41,8 +41,8 @@ struct PlacedFile {
     ADD_FAILURE() << "no stage " << stage;
     return *this;
   }
-  std::optional<Placement> place(const PipelineSpec* running = nullptr) {
-    return place_stages(first(), kStream, test_catalogue(), chosen, running,
+  std::optional<Placement> place(const Plan* running = nullptr) {
+    return place_stages(first(), stream, test_catalogue(), chosen, running,
                         KnownTimes({host, false}, {on_device, is_stale}));
   }
   /// `a:cpu b:cuda`
@@ -58,11 +58,12 @@ struct PlacedFile {
   }
   Plan plan() {
     std::vector<OutputIndex> outputs;
-    return make_plan(first(), kStream, test_catalogue(), target_of(first(), chosen.backends), outputs, problems);
+    return make_plan(first(), stream, test_catalogue(), target_of(first(), chosen.backends), outputs, problems);
   }
 
   Problems problems;
   Spec spec;
+  StreamInfo stream = kStream;
   std::shared_ptr<FakeDevice> device = std::make_shared<FakeDevice>();
   ChosenBackends chosen;
   Times host, on_device;
@@ -165,8 +166,9 @@ TEST(Placement, AStateStaysWhereItIs) {
   PlacedFile running(lines);
   running.time("r", 1, 100).place();
   EXPECT_EQ(running.places(), "r:cpu");
+  const Plan now = running.plan();
   PlacedFile next(lines);
-  const std::optional<Placement> placement = next.time("r", 100, 1).place(&running.first());
+  const std::optional<Placement> placement = next.time("r", 100, 1).place(&now);
   EXPECT_EQ(next.places(), "r:cpu");
   EXPECT_EQ(next.reason("r", *placement).find("continues with its state where it is"), 0u);
   next.chosen.backends.devices = {next.device};
@@ -175,6 +177,56 @@ TEST(Placement, AStateStaysWhereItIs) {
   PlacedFile kept(lines);
   keep_places(running.first(), kept.first());
   EXPECT_EQ(kept.places(), "r:cpu");
+}
+
+/// With `x`, and `r`, which has a state, each with a backend or none.
+std::string with_state(const std::string& x, const std::string& r) {
+  return "stages:\n  - window: {name: x" + x + "}\n  - running: {name: r" + r +
+         "}\npublish:\n  - {port: r, topic: t, bind: x}\n";
+}
+
+TEST(Placement, TheFileMayMoveAState) {
+  PlacedFile running(with_state(", backend: cuda", ""));
+  running.time("x", 1, 1).time("r", 1, 100).place();
+  EXPECT_EQ(running.places(), "x: r:cpu");
+  const Plan now = running.plan();
+  PlacedFile next(with_state("", ", backend: cuda"));
+  const std::optional<Placement> placement = next.time("x", 1, 100).time("r", 1, 100).place(&now);
+  EXPECT_EQ(next.places(), "x:cpu r:");
+  EXPECT_EQ(next.reason("r", *placement).find("as the file says"), 0u);
+  EXPECT_EQ(next.chosen.backends.devices.size(), 1u) << "r runs there";
+  Plan plan = next.plan();
+  EXPECT_TRUE(plan.uses(Side::device));
+  plan.prepare(*next.chosen.backends.host, next.chosen.backends.devices);
+}
+
+TEST(Placement, AStateStaysWhereTheFileHadPutIt) {
+  PlacedFile running(with_state(", backend: cuda", ", backend: cuda"));
+  running.time("x", 1, 1).time("r", 1, 1).place();
+  const Plan now = running.plan();
+  PlacedFile next(with_state(", backend: cuda", ""));
+  const std::optional<Placement> placement = next.time("x", 1, 1).time("r", 1, 100).place(&now);
+  EXPECT_EQ(next.places(), "x: r:cuda");
+  EXPECT_EQ(next.reason("r", *placement).find("continues with its state where it is"), 0u);
+}
+
+TEST(Placement, WhatDoesNotContinueMayMove) {
+  const auto lines = [](const std::string& keys) {
+    return "stages:\n  - running: {name: r" + keys + "}\npublish:\n  - {port: r, topic: t, bind: x}\n";
+  };
+  PlacedFile running(lines(""));
+  running.time("r", 1, 100).place();
+  EXPECT_EQ(running.places(), "r:cpu");
+  const Plan now = running.plan();
+  const auto places = [&](const std::string& keys, int channels) {
+    PlacedFile next(lines(keys));
+    next.stream.channels = channels;
+    next.time("r", 100, 1).place(&now);
+    return next.places();
+  };
+  EXPECT_EQ(places("", 1), "r:cpu");
+  EXPECT_EQ(places(", start: 5", 1), "r:cuda") << "another key: its state does not continue";
+  EXPECT_EQ(places("", 2), "r:cuda") << "another size of its state";
 }
 
 TEST(Placement, FusedStagesArePlacedTogether) {

@@ -104,9 +104,10 @@ class SumStage final : public WordStage {
   }
 };
 
-/// The sum of all samples since the stream began or a gap: state that flows from block to block.
+/// The sum of all samples since the stream began or a gap, and `start`: state that flows from block to block.
 class RunningStage final : public WordStage {
  public:
+  void fields(FieldVisitor& v) override { v.field("start", start_, {.help = "the sum before the first sample"}); }
   void shape(ShapeContext& context) override {
     context.carry_bytes = sizeof(std::uint32_t) * static_cast<std::size_t>(context.in[0].row_count());
   }
@@ -114,7 +115,8 @@ class RunningStage final : public WordStage {
     auto* sums = reinterpret_cast<std::uint32_t*>(io.carry);
     const PortIo& out = io.out[0];
     for (std::int64_t row = 0; row < out.rows; ++row) {
-      if (io.fresh) sums[row] = 0;  // even if the block is too short for a position
+      // Even if the block is too short for a position.
+      if (io.fresh) sums[row] = static_cast<std::uint32_t>(start_);
       std::uint32_t sum = sums[row];
       for (std::int64_t p = out.first; p < out.end(); ++p) {
         out.row<Word>(row)[p - out.first] =
@@ -123,6 +125,9 @@ class RunningStage final : public WordStage {
       }
     }
   }
+
+ private:
+  std::int64_t start_ = 0;
 };
 
 /// Passes on its input while the test's door is open. Waits a little in each block if configured.
