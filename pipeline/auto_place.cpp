@@ -8,13 +8,15 @@
 #include <thread>
 
 #include "base/backend_name.hpp"
+#include "pipeline/sizing.hpp"
+#include "pipeline/spec/spec_backends.hpp"
 
 namespace iqd {
 namespace {
 
 bool is_free_to_place(const PipelineSpec& spec, const StreamInfo& stream, const ChosenBackends& chosen) {
-  return spec.backend == std::vector<std::string>{"auto"} && chosen.backends.devices.size() == 1 &&
-         spec.gpu_share.empty() && stream.known == StreamInfo::Known::whole;
+  return why_not_placed(spec).empty() && chosen.backends.devices.size() == 1 &&
+         stream.known == StreamInfo::Known::whole;
 }
 
 void set_places(PipelineSpec& spec, std::string_view usual, const std::function<Side(const StageSpec&)>& side) {
@@ -44,12 +46,24 @@ bool names_device(const PipelineSpec& spec) {
                              [](const StageSpec& s) { return !s.backend.empty() && is_device(s.backend.front()); });
 }
 
-std::int64_t host_lanes(const PipelineSpec& spec) {
-  const auto cpus = std::max<std::int64_t>(std::thread::hardware_concurrency(), 1);
-  return std::min(cpus, spec.lanes > 0 ? spec.lanes : 4);
+}  // namespace
+
+std::string why_not_placed(const PipelineSpec& spec) {
+  if (spec.backend != std::vector<std::string>{"auto"}) return "the file says which backend it uses";
+  if (!spec.gpu_share.empty()) return "it has a part of the GPU for itself";
+  if (backends_of(spec).names.size() > 1) return "its stages are on several devices";
+  return "";
 }
 
-}  // namespace
+PlacingTask placing_task(const PipelineSpec& spec, const StreamInfo& stream, const Plan& plan, const KnownTimes& times,
+                         std::string device) {
+  PlacingTask task{spec, plan, times, std::move(device)};
+  task.ring_saves = target_of(spec).ring_saves;
+  task.block_s = stream.rate_hz > 0 ? static_cast<double>(spec.block) / stream.rate_hz : 0;
+  const auto cpus = std::max<std::int64_t>(std::thread::hardware_concurrency(), 1);
+  task.host_lanes = std::min<std::int64_t>(cpus, lanes_of(spec));
+  return task;
+}
 
 std::optional<Plan> plan_to_place(PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue) {
   clear_places(spec);
@@ -76,10 +90,7 @@ std::optional<Placement> place_stages(PipelineSpec& spec, const StreamInfo& stre
   if (!is_free_to_place(spec, stream, chosen)) return std::nullopt;
   const std::optional<Plan> plan = plan_to_place(spec, stream, catalogue);
   if (!plan || plan->steps.empty()) return std::nullopt;
-  PlacingTask task{spec, *plan, times, chosen.backends.devices.front()->name()};
-  task.ring_saves = target_of(spec).ring_saves;
-  task.block_s = stream.rate_hz > 0 ? static_cast<double>(spec.block) / stream.rate_hz : 0;
-  task.host_lanes = host_lanes(spec);
+  PlacingTask task = placing_task(spec, stream, *plan, times, chosen.backends.devices.front()->name());
   if (running) task.kept = kept_stages(*plan, *running);
   Placement placement = place(task);
   set_places(spec, placement.usual_side() == Side::host ? "cpu" : "cuda",

@@ -169,11 +169,15 @@ std::size_t Sizing::resident() const noexcept {
   return bounded_sum(bytes(), seen_twice);
 }
 
+int lanes_of(const PipelineSpec& spec) {
+  const auto processors = static_cast<std::int64_t>(std::thread::hardware_concurrency());
+  return static_cast<int>(spec.lanes > 0 ? spec.lanes : std::clamp<std::int64_t>(processors, 1, 4));
+}
+
 Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& stream,
                std::span<const OutputIndex> outputs, const Circumstances& circumstances) {
   Sizing s;
-  const auto processors = static_cast<std::int64_t>(std::thread::hardware_concurrency());
-  s.engine.lanes = static_cast<int>(spec.lanes > 0 ? spec.lanes : std::clamp<std::int64_t>(processors, 1, 4));
+  s.engine.lanes = lanes_of(spec);
   s.engine.ring_samples = std::max(ring_samples_for(plan, stream, s.engine.lanes), circumstances.ring_samples);
   const std::size_t slot = std::max<std::size_t>(plan.slot_bytes, 1);
   const auto affordable = static_cast<int>(std::min<std::size_t>(kSlotsMost / slot, SlotMask::kMost));

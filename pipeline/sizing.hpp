@@ -45,6 +45,9 @@ struct Circumstances {
   std::int64_t ring_samples = 0;  // the least that the ring must hold
   std::size_t plan_bytes = 0;     // heap used by the plan, including tables that its stages compute beforehand
 };
+/// How many lanes the pipeline has.
+int lanes_of(const PipelineSpec& spec);
+
 /// `outputs`: as `make_plan` returns them.
 Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& stream,
                std::span<const OutputIndex> outputs, const Circumstances& circumstances = {});

@@ -169,9 +169,7 @@ class PipelineTuning {
   }
   Placement placed(const Times& host, const Times& device) const {
     const KnownTimes times = known(host, device);
-    PlacingTask task{spec_, *plan_, times, tuning_.device};
-    task.ring_saves = target_of(spec_).ring_saves;
-    return place(task);
+    return place(placing_task(spec_, samples_->info, *plan_, times, tuning_.device));
   }
 
   const FileTuning& tuning_;
@@ -199,9 +197,8 @@ std::vector<PipelineToTune> pipelines_of(const FileTuning& tuning) {
   std::vector<PipelineToTune> found;
   for (const PipelineSpec& spec : loaded->spec.pipelines) {
     if (!tuning.pipeline.empty() && spec.name != tuning.pipeline) continue;
-    if (spec.backend != std::vector<std::string>{"auto"} || spec.stages.empty()) {
-      fmt::print("{}: nothing to place: {}\n", spec.name,
-                 spec.stages.empty() ? "it has no stages" : "the file says which backend it uses");
+    if (const std::string why = spec.stages.empty() ? "it has no stages" : why_not_placed(spec); !why.empty()) {
+      fmt::print("{}: nothing to place: {}\n", spec.name, why);
       continue;
     }
     for (const std::int64_t block : tuning.blocks) found.push_back({spec.name, block, spec.wait});

@@ -73,6 +73,12 @@ struct PlacedFile {
 const std::string kTwo =
     "stages:\n  - window: {name: a}\n  - window: {name: b, past: 1}\npublish:\n  - {port: b, topic: t, bind: x}\n";
 
+/// With `x`, and `r`, which has a state, each with a backend or none.
+std::string with_state(const std::string& x, const std::string& r) {
+  return "stages:\n  - window: {name: x" + x + "}\n  - running: {name: r" + r +
+         "}\npublish:\n  - {port: r, topic: t, bind: x}\n";
+}
+
 TEST(Placement, TheQuickestPlaceCrossingsIncluded) {
   const auto places = [](double host_us, double device_us) {
     PlacedFile file(kTwo);
@@ -152,6 +158,24 @@ TEST(Placement, OtherBackendsAreNotPlaced) {
   EXPECT_FALSE(file.place()) << "there is no device";
 }
 
+TEST(Placement, WhyAPipelineIsNotPlaced) {
+  const auto why = [](const std::string& lines) { return why_not_placed(PlacedFile(lines).first()); };
+  EXPECT_EQ(why(kTwo), "");
+  EXPECT_EQ(why(with_state(", backend: cuda", "")), "");
+  EXPECT_EQ(why("backend: cpu\n" + kTwo), "the file says which backend it uses");
+  EXPECT_EQ(why("gpu: {share: 16 SM}\n" + kTwo), "it has a part of the GPU for itself");
+  EXPECT_EQ(why(with_state(", backend: 'cuda:0'", ", backend: 'cuda:1'")), "its stages are on several devices");
+}
+
+TEST(Placement, ATaskKnowsHowLongABlockLasts) {
+  PlacedFile file("lanes: 1\n" + kTwo);
+  const std::optional<Plan> plan = plan_to_place(file.first(), kStream, test_catalogue());
+  const KnownTimes times;
+  const PlacingTask task = placing_task(file.first(), kStream, *plan, times, "cuda:0");
+  EXPECT_EQ(task.block_s, 64 / 1e6);
+  EXPECT_EQ(task.host_lanes, 1);
+}
+
 TEST(Placement, ADeviceRelievesACpuThatIsTooSlow) {
   PlacedFile file("lanes: 1\n" + kTwo);  // a block lasts 64 us
   const std::optional<Placement> placement = file.time("a", 70, 65).time("b", 5, 70).place();
@@ -177,12 +201,6 @@ TEST(Placement, AStateStaysWhereItIs) {
   PlacedFile kept(lines);
   keep_places(running.first(), kept.first());
   EXPECT_EQ(kept.places(), "r:cpu");
-}
-
-/// With `x`, and `r`, which has a state, each with a backend or none.
-std::string with_state(const std::string& x, const std::string& r) {
-  return "stages:\n  - window: {name: x" + x + "}\n  - running: {name: r" + r +
-         "}\npublish:\n  - {port: r, topic: t, bind: x}\n";
 }
 
 TEST(Placement, TheFileMayMoveAState) {

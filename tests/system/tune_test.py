@@ -95,6 +95,13 @@ class Tune(unittest.TestCase):
         code, out, _ = self.iqd("tune", self.file(NOISE + "backend: cpu\n" + STAGES), "--cpu")
         self.assertEqual(code, 0)
         self.assertIn("nothing to place: the file says which backend it uses", out)
+        code, out, _ = self.iqd("tune", self.file(NOISE + "gpu: {share: 16 SM}\n" + STAGES), "--cpu")
+        self.assertEqual(code, 0)
+        self.assertIn("nothing to place: it has a part of the GPU for itself", out)
+        two = STAGES.replace("size: 1024", "size: 1024, backend: 'cuda:1'").replace("2, 1]", "2, 1], backend: 'cuda:0'")
+        code, out, _ = self.iqd("tune", self.file(NOISE + two), "--cpu")
+        self.assertEqual(code, 0)
+        self.assertIn("nothing to place: its stages are on several devices", out)
         self.assertEqual(self.stored(), {})
 
     def test_mistakes(self):
