@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <stdexcept>
 
@@ -79,13 +80,24 @@ double time_elsewhere(const MeasuredSide& side) {
   return us;
 }
 
+/// Times of a pipeline's groups; equal stages are listed each.
+using NamedTimes = std::vector<std::pair<std::string, double>>;
+
 /// Brings times of stages to what a whole block took, apart from `besides_us`. They were measured step by step, with
 /// copies; a whole block is one graph, and may use the host's memory in place.
-void fit(Times& times, double block_us, double besides_us) {
+void fit(NamedTimes& times, double block_us, double besides_us) {
   double sum = 0;
   for (const auto& [name, us] : times) sum += us;
   const double factor = sum > 0 ? std::max(0.0, block_us - besides_us) / sum : 1;
   for (auto& [name, us] : times) us *= factor;
+}
+
+/// Equal stages of a pipeline get their mean, so the sum stays what a whole block took. A stage that an earlier pipeline
+/// of the file has, too, keeps the time it had there.
+void add(Times& to, const NamedTimes& found) {
+  std::map<std::string, std::pair<double, int>> sums;
+  for (const auto& [name, us] : found) sums[name].first += us, ++sums[name].second;
+  for (const auto& [name, sum] : sums) to.emplace(name, sum.first / sum.second);
 }
 
 /// One pipeline at one block size.
@@ -103,13 +115,13 @@ class PipelineTuning {
       throw UsageError(fmt::format("{}: {} is not a valid pipeline", kCommand, spec_.name));
   }
 
-  /// Adds to the times of both sides.
+  /// Adds the times of both sides that are not known yet.
   void measure(Times& host, Times& device) {
     KeptSetup setup = setup_;
     setup.backend = "cpu";
     setup.time_every = kTimeOneIn;
     const MeasuredSide on_host = measure_side(tuning_.file, setup);
-    Times own_host = by_name(on_host), own_device;
+    NamedTimes own_host = named(on_host), own_device;
     double elsewhere_us = 0;
     if (!tuning_.device.empty()) {
       setup.backend = tuning_.device;
@@ -118,7 +130,7 @@ class PipelineTuning {
       setup.transfer = Transfer::copy;
       setup.time_every = kTimeOneIn;
       const MeasuredSide copied = measure_side(tuning_.file, setup);
-      own_device = by_name(copied);
+      own_device = named(copied);
       elsewhere_us = time_elsewhere(copied);
       device_us_ = in_place.block_us;
     }
@@ -127,8 +139,8 @@ class PipelineTuning {
     const Placement bare = placed(with(host, without_time()), with(device, without_time()));
     fit(own_host, host_us_, bare.host_us + time_elsewhere(on_host));
     fit(own_device, device_us_, bare.device_us + elsewhere_us);
-    host = with(host, own_host);
-    device = with(device, own_device);
+    add(host, own_host);
+    add(device, own_device);
   }
 
   void print(const Times& host, const Times& device) const {
@@ -156,10 +168,11 @@ class PipelineTuning {
     return times;
   }
   static KnownTimes known(const Times& host, const Times& device) { return {{host, false}, {device, false}}; }
-  Times by_name(const MeasuredSide& side) const {
-    Times times;
+  NamedTimes named(const MeasuredSide& side) const {
+    NamedTimes times;
     for (const PlanStepGroup& group : groups_of(*plan_, spec_))
-      if (const std::optional<double> us = time_in(side, group)) times[time_name(*plan_, group, spec_)] = *us;
+      if (const std::optional<double> us = time_in(side, group))
+        times.emplace_back(time_name(*plan_, group, spec_), *us);
     return times;
   }
   Times without_time() const {

@@ -19,7 +19,8 @@ struct FileTuning {
 };
 
 /// Times the stages of the file's pipelines on the CPU and on the device, stores the times, and prints them with the
-/// places that `backend: auto` chooses by them. Throws UsageError and SetupError.
+/// places that `backend: auto` chooses by them. Of a stage that several pipelines have alike, the first one's time holds.
+/// Throws UsageError and SetupError.
 void tune_file(const FileTuning& tuning);
 
 }  // namespace iqd

@@ -59,13 +59,16 @@ KnownTimes::KnownTimes(const Backend& host, const Backend& device)
                  tuned_times(device.device(), measured_with(device.details()))) {}
 
 BothTimes KnownTimes::measured(const std::string& name) const {
-  const auto in = [&](const Times& times) {
-    const auto us = times.find(name);
-    return us == times.end() ? std::nullopt : std::optional(us->second);
-  };
-  BothTimes times{TimeFrom::nothing, in(host_.us), in(device_.us)};
-  if (times.host_us || times.device_us) times.from = TimeFrom::measured;
+  BothTimes times;
+  if (const auto us = host_.us.find(name); us != host_.us.end())
+    times.host_us = us->second, times.host_from = TimeFrom::measured;
+  if (const auto us = device_.us.find(name); us != device_.us.end())
+    times.device_us = us->second, times.device_from = TimeFrom::measured;
   return times;
+}
+
+bool KnownTimes::has_blocks(Wait wait) const {
+  return host_.us.contains(block_name(wait)) && device_.us.contains(block_name(wait));
 }
 
 double KnownTimes::host_block_us(Wait wait) const {
@@ -111,7 +114,7 @@ BothTimes estimated(std::string_view stage, std::int64_t samples, std::int64_t r
   if (row->reach > 0 && reach > row->reach)
     host *= static_cast<double>(reach + 1) / static_cast<double>(row->reach + 1);
   const double device = samples < kFew ? row->few_device_us : at(row->few_device_us, row->many_device_us);
-  return {TimeFrom::estimate, host, device};
+  return {host, device, TimeFrom::estimate, TimeFrom::estimate};
 }
 
 }  // namespace iqd

@@ -21,9 +21,10 @@ std::string_view name_of(TimeFrom from);
 
 /// Of a stage.
 struct BothTimes {
-  TimeFrom from = TimeFrom::nothing;
   std::optional<double> host_us{};
   std::optional<double> device_us{};
+  TimeFrom host_from = TimeFrom::nothing;
+  TimeFrom device_from = TimeFrom::nothing;
 };
 
 /// What is known of how long a block takes on this CPU and on this device: what `iqd tune FILE` has measured, and
@@ -40,6 +41,8 @@ class KnownTimes {
   /// Beyond all stages: on the host once, on a device for each of its runs.
   double host_block_us(Wait wait) const;
   double device_block_us(Wait wait) const;
+  /// Whether both of these were measured.
+  bool has_blocks(Wait wait) const;
   double to_device_us(std::size_t bytes) const { return crossing_us("to_device", bytes); }
   double to_host_us(std::size_t bytes) const { return crossing_us("to_host", bytes); }
   /// Something was measured, but with another driver or other kernels.

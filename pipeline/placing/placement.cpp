@@ -42,11 +42,17 @@ BothTimes estimate_of(const PlacingTask& task, const PlanStepGroup& group) {
     // A conversion within a fused step has its stage's name.
     const std::string_view entry = stage ? stage->entry->name : step.parts.empty() ? step.entry->name : name;
     const BothTimes one = estimated(entry, samples, looks.past + looks.future);
-    if (one.from == TimeFrom::nothing) return {};
+    if (!one.host_us) return {};
     host += *one.host_us;
     device += *one.device_us;
   }
-  return {TimeFrom::estimate, host, device};
+  return {host, device, TimeFrom::estimate, TimeFrom::estimate};
+}
+
+/// Takes from the estimate what was not measured.
+void complete(BothTimes& times, const BothTimes& estimate) {
+  if (!times.host_us) times.host_us = estimate.host_us, times.host_from = estimate.host_from;
+  if (!times.device_us) times.device_us = estimate.device_us, times.device_from = estimate.device_from;
 }
 
 Placement::Part part_of(const PlacingTask& task, PlanStepGroup group) {
@@ -56,10 +62,11 @@ Placement::Part part_of(const PlacingTask& task, PlanStepGroup group) {
     if (const std::optional<Pin> pin = pin_of(task, name)) part.side = pin->side, part.fixed = pin->why;
   part.times = task.times.measured(time_name(task.plan, group, task.spec));
   const bool has_own = part.side == Side::host ? part.times.host_us.has_value() : part.times.device_us.has_value();
-  const bool has_both = part.times.host_us && part.times.device_us;
-  if (part.fixed.empty() ? !has_both : !has_own) part.times = estimate_of(task, group);
-  if (part.fixed.empty() && part.times.from == TimeFrom::nothing)
-    part.fixed = "neither measured nor in the built-in table";
+  const auto has_both = [&part] { return part.times.host_us && part.times.device_us; };
+  if (part.fixed.empty() ? !has_both() : !has_own) complete(part.times, estimate_of(task, group));
+  if (part.fixed.empty() && !has_both())
+    part.fixed = part.times.host_us || part.times.device_us ? "measured on one side, and not in the built-in table"
+                                                            : "neither measured nor in the built-in table";
   part.group = std::move(group);
   return part;
 }
@@ -116,6 +123,14 @@ std::string us_text(double us) {
 
 }  // namespace
 
+TimeFrom Placement::Part::from(Side on) const noexcept {
+  return on == Side::host ? times.host_from : times.device_from;
+}
+
+bool Placement::Part::is_by(TimeFrom source) const noexcept {
+  return from(side) == source || (fixed.empty() && (times.host_from == source || times.device_from == source));
+}
+
 bool Placement::uses(Side side) const noexcept {
   return std::ranges::any_of(parts, [side](const Part& p) { return p.side == side; });
 }
@@ -134,11 +149,12 @@ Side Placement::usual_side() const noexcept {
 
 std::string Placement::summary() const {
   const auto has = [this](TimeFrom from) {
-    return std::ranges::any_of(parts, [from](const Part& p) { return p.times.from == from; });
+    return std::ranges::any_of(parts, [from](const Part& p) { return p.is_by(from); });
   };
-  std::string text = fmt::format("by {} times a block takes {}, {} on cpu, {} on {}",
-                                 has(TimeFrom::estimate) || !has(TimeFrom::measured) ? "estimated" : "measured",
-                                 us_text(us), us_text(host_us), us_text(device_us), device);
+  const bool is_measured = has_block_times && has(TimeFrom::measured) && !has(TimeFrom::estimate);
+  std::string text =
+      fmt::format("by {} times a block takes {}; it would take {} on cpu and {} on {}",
+                  is_measured ? "measured" : "estimated", us_text(us), us_text(host_us), us_text(device_us), device);
   if (has(TimeFrom::nothing)) text += "; not counting stages whose time is not known";
   if (relieves) text += "; the CPU could not keep up";
   if (is_stale) text += "; what was measured belongs to another driver or build: run `iqd tune` on the file again";
@@ -150,18 +166,20 @@ std::string Placement::reason(const Part& part) const {
   const std::optional<double> own = here ? part.times.host_us : part.times.device_us;
   const std::optional<double> other = here ? part.times.device_us : part.times.host_us;
   std::string text = part.fixed;
-  if (own) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(part.times.from), us_text(*own));
+  const TimeFrom from = part.from(part.side), other_from = part.from(here ? Side::device : Side::host);
+  if (own) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name_of(from), us_text(*own));
   if (!own || !other) return text;
   constexpr double kNothing = 0.005;  // shown as 0.00
   const bool less = part.crossing_us < -kNothing;
-  return text + fmt::format("; {} would take {}{} {}{} of crossing", here ? std::string_view(device) : "cpu",
-                            us_text(*other), less ? ", with" : " and", us_text(std::fabs(part.crossing_us)),
-                            less ? " less" : "");
+  return text + fmt::format("; {} would take {}{}{} {}{} of crossing", here ? std::string_view(device) : "cpu",
+                            other_from == from ? "" : fmt::format("{} ", name_of(other_from)), us_text(*other),
+                            less ? ", with" : " and", us_text(std::fabs(part.crossing_us)), less ? " less" : "");
 }
 
 Placement place(const PlacingTask& task) {
   Placement placement;
   placement.device = task.device;
+  placement.has_block_times = task.times.has_blocks(task.spec.wait);
   placement.is_stale = task.times.is_stale();
   for (PlanStepGroup& group : groups_of(task.plan, task.spec))
     placement.parts.push_back(part_of(task, std::move(group)));

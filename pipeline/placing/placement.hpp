@@ -19,21 +19,27 @@ struct Placement {
     BothTimes times{};
     std::string fixed{};     // why it can only be there; empty: the times decide
     double crossing_us = 0;  // what a block would take besides if only this were on the other side
+
+    TimeFrom from(Side on) const noexcept;
+    /// Whether a time that decides comes from there: of both sides, or of its own if it can only be there.
+    bool is_by(TimeFrom source) const noexcept;
   };
-  std::vector<Part> parts;  // in the order in which they run
-  std::string device;       // `cuda:0`
-  double us = 0;            // predicted for a block
-  double host_us = 0;       // the same with everything on the CPU that can be there
-  double device_us = 0;     // and with everything on the device
-  bool relieves = false;    // the quickest placement would keep the CPU too busy: the device takes what it can
-  bool is_stale = false;    // what was measured belongs to another driver or to other kernels
+  std::vector<Part> parts;       // in the order in which they run
+  std::string device;            // `cuda:0`
+  double us = 0;                 // predicted for a block
+  double host_us = 0;            // the same with everything on the CPU that can be there
+  double device_us = 0;          // and with everything on the device
+  bool relieves = false;         // the quickest placement would keep the CPU too busy: the device takes what it can
+  bool has_block_times = false;  // what a block takes besides its stages was measured with the pipeline's `wait`
+  bool is_stale = false;         // what was measured belongs to another driver or to other kernels
 
   bool uses(Side side) const noexcept;
-  /// The side of a stage; the device's if it is not known.
+  /// The side of a stage; the usual side if the plan does not have it.
   Side side_of(std::string_view stage) const noexcept;
-  /// Of what the planner inserts, and of a published source: with the device unless something else is on the host.
+  /// Of what the planner inserts, and of a published source: where the inserted steps are; else the device, unless a
+  /// stage is on the host.
   Side usual_side() const noexcept;
-  /// `a block takes 34.1 us by measured times; 180 us on cpu, 41.2 us on cuda:0`
+  /// `by measured times a block takes 34.1 us; it would take 180 us on cpu and 41.2 us on cuda:0`
   std::string summary() const;
   /// `measured 12.0 us; cpu would take 180 us and 40.0 us of crossing`
   std::string reason(const Part& part) const;

@@ -99,7 +99,8 @@ TEST(Placement, OneStageOnEachSide) {
   EXPECT_EQ(placement->device_us, 101 + 10 + 5 + 5);
   EXPECT_EQ(file.reason("a", *placement), "measured 1.00 us; cpu would take 100 us, with 20.0 us less of crossing");
   EXPECT_EQ(file.reason("b", *placement), "measured 1.00 us; cuda:0 would take 100 us and 0.00 us of crossing");
-  EXPECT_EQ(file.chosen.reason, "by measured times a block takes 22.0 us, 101 us on cpu, 121 us on cuda:0");
+  EXPECT_EQ(file.chosen.reason,
+            "by measured times a block takes 22.0 us; it would take 101 us on cpu and 121 us on cuda:0");
   const Plan plan = file.plan();
   EXPECT_TRUE(plan.mixed());
   EXPECT_EQ(plan.steps.front().side, Side::device);
@@ -259,9 +260,35 @@ TEST(Placement, StaleTimesAreMentioned) {
   EXPECT_NE(file.place()->summary().find("belongs to another driver or build"), std::string::npos);
 }
 
+TEST(Placement, TimesOfAnotherWaitAreEstimates) {
+  PlacedFile file(kTwo);
+  file.time("a", 1, 1).time("b", 1, 1);
+  EXPECT_EQ(file.place()->summary().find("by measured times"), 0u);
+  PlacedFile other("wait: spin\n" + kTwo);
+  other.time("a", 1, 1).time("b", 1, 1);
+  other.on_device.erase(block_name(Wait::spin));
+  EXPECT_EQ(other.place()->summary().find("by estimated times"), 0u);
+}
+
+TEST(Placement, ATimeOfOneSideCounts) {
+  PlacedFile file(kTwo);
+  file.time("a", 1, 1).time("b", 1, 1);
+  const std::optional<Plan> plan = plan_to_place(file.first(), kStream, test_catalogue());
+  file.on_device.erase(time_name(*plan, groups_of(*plan, file.first()).front(), file.first()));
+  const std::optional<Placement> placement = file.place();
+  EXPECT_EQ(file.places(), "a:cuda b:cuda");
+  EXPECT_EQ(file.reason("a", *placement), "measured on one side, and not in the built-in table");
+  PlacedFile known("stages:\n  - convert: {name: c, dtype: f32}\npublish:\n  - {port: c, topic: t, bind: x}\n");
+  known.time("c", 7, 1).on_device.clear();
+  const std::optional<Placement> by_both = known.place();
+  EXPECT_EQ(known.places(), "c:cpu");
+  EXPECT_EQ(known.reason("c", *by_both).find("measured 7.00 us; cuda:0 would take estimated "), 0u);
+  EXPECT_EQ(by_both->summary().find("by estimated times"), 0u);
+}
+
 TEST(Placement, ATimeBelongsToKeysShapeAndBlock) {
-  const auto name_with = [](const std::string& window, const StreamInfo& stream) {
-    PlacedFile file("stages:\n  - window: " + window + "\npublish:\n  - {port: a, topic: t, bind: x}\n");
+  const auto name_with = [](const std::string& window, const StreamInfo& stream, const std::string& lines = "") {
+    PlacedFile file(lines + "stages:\n  - window: " + window + "\npublish:\n  - {port: a, topic: t, bind: x}\n");
     const std::optional<Plan> plan = plan_to_place(file.first(), stream, test_catalogue());
     return time_name(*plan, groups_of(*plan, file.first()).front(), file.first());
   };
@@ -269,6 +296,9 @@ TEST(Placement, ATimeBelongsToKeysShapeAndBlock) {
   EXPECT_EQ(name.find("window-64-"), 0u) << name;
   EXPECT_EQ(name_with("{name: a}", {.element = Element::i32, .rate_hz = 2e6}), name) << "the rate does not count";
   EXPECT_NE(name_with("{name: a, past: 3}", kStream), name);
+  EXPECT_NE(name_with("{name: a}", kStream, "transfer: copy\n"), name);
+  EXPECT_EQ(name_with("{name: a}", kStream, "wait: spin\n"), name)
+      << "the times of whole blocks have it in their names";
   EXPECT_NE(name_with("{name: a}", {.element = Element::i32, .channels = 2, .rate_hz = 1e6}), name);
 }
 
@@ -283,9 +313,10 @@ TEST(Placement, TimesOfCopiesAreInterpolated) {
 }
 
 TEST(Placement, Estimates) {
-  EXPECT_EQ(estimated("no such stage", 8192, 0).from, TimeFrom::nothing);
+  EXPECT_EQ(estimated("no such stage", 8192, 0).host_from, TimeFrom::nothing);
   const BothTimes fir = estimated("fir", 8192, 64);
-  EXPECT_EQ(fir.from, TimeFrom::estimate);
+  EXPECT_EQ(fir.host_from, TimeFrom::estimate);
+  EXPECT_EQ(fir.device_from, TimeFrom::estimate);
   EXPECT_GT(*fir.host_us, *fir.device_us);
   EXPECT_NEAR(*estimated("fir", 4096, 64).host_us, *fir.host_us / 2, 1e-9);
   EXPECT_EQ(*estimated("fir", 4096, 64).device_us, *fir.device_us) << "a launch";

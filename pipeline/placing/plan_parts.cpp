@@ -116,7 +116,7 @@ std::vector<std::size_t> group_numbers(const Plan& plan, const std::vector<PlanS
 }
 
 std::string time_name(const Plan& plan, const PlanStepGroup& group, const PipelineSpec& spec) {
-  std::string text;
+  std::string text = fmt::format("{}\n", enum_names(spec.transfer)[static_cast<std::size_t>(spec.transfer)]);
   for (const std::string& name : group.names) {
     if (const StageSpec* const stage = stage_named(spec, name))
       add_keys(text, *stage);

@@ -34,7 +34,7 @@ PortIndex origin_of(const Plan& plan, PortIndex port);
 const StageSpec* stage_named(const PipelineSpec& spec, std::string_view name);
 
 /// A name for measured times: the stage, the new samples of a block, and a hash of all that decides how long it takes:
-/// keys that are not live, programs, and shapes.
+/// keys that are not live, programs, shapes, and the pipeline's `transfer`. Equal stages have one name.
 std::string time_name(const Plan& plan, const PlanStepGroup& group, const PipelineSpec& spec);
 
 }  // namespace iqd

@@ -5,6 +5,7 @@ GPU is skipped without one. $IQD is the program."""
 
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -90,6 +91,25 @@ class Tune(unittest.TestCase):
         code, _, err = self.iqd("tune", path, "--cpu", "--pipeline", "r")
         self.assertEqual(code, 2)
         self.assertIn("there is no pipeline 'r'; available: p, q", err)
+
+    def test_equal_stages_have_one_time(self):
+        head, tail = STAGES.split("  - spectrum")
+        twice = NOISE + head + "  - fir: {name: again, taps: [1, 2, 1]}\n  - spectrum" + tail
+        text = "pipelines:\n" + "".join(
+            f"  - name: {name}\n" + "".join(f"    {line}\n" for line in twice.replace("test", name).splitlines())
+            for name in "pq")
+        code, out, err = self.iqd("tune", self.file(text), "--cpu")
+        self.assertEqual(code, 0, err)
+        times = re.findall(r"(?m)^  (?:fir|again) +([0-9.]+) ", out)
+        self.assertEqual((len(times), len(set(times))), (4, 1), out)
+        (text,) = self.stored().values()
+        self.assertEqual(text.count("\n  fir-4096-"), 1)
+
+    def test_times_hold_for_one_transfer(self):
+        for line in ("", "transfer: copy\n"):
+            self.assertEqual(self.iqd("tune", self.file(NOISE + line + STAGES), "--cpu")[0], 0)
+        (text,) = self.stored().values()
+        self.assertEqual(text.count("\n  fir-4096-"), 2)
 
     def test_what_is_not_placed(self):
         code, out, _ = self.iqd("tune", self.file(NOISE + "backend: cpu\n" + STAGES), "--cpu")
