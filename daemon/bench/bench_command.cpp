@@ -47,7 +47,14 @@ void show_winners(const Winners& winners, bool json) {
   for (const Winners::Winner& w : winners.all()) fmt::print("{}\n", json ? winner_json(w) : winner_text(w));
 }
 
+void refuse_what_does_not_apply(const Arguments& a) {
+  if (a.name != "engine" && (!a.options.share.empty() || a.options.load))
+    throw UsageError("`--share` and `--load` need `engine`");
+  if (a.options.noise && !a.name.ends_with(".yaml")) throw UsageError("`--noise` needs the file of a pipeline");
+}
+
 Exit bench(Arguments a) {
+  refuse_what_does_not_apply(a);
   if (!a.simd.empty() && !limit_instructions(a.simd))
     throw UsageError(fmt::format("--simd: '{}' is not one of {}", a.simd, fmt::join(vector_instructions(), ", ")));
   a.options.seconds = seconds_of(a);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/error.hpp"
 #include "daemon/bench/bench_row.hpp"
 #include "daemon/bench/free_pipeline.hpp"
 #include "pipeline/backend/find_backend.hpp"
@@ -42,6 +43,7 @@ std::vector<BenchRow> bench_engine(const BenchOptions& options) {
   p.share = options.share;
   p.load = options.load;
   if (choose_backend(options.backend).backend->kind() == BackendKind::cpu) {
+    if (!p.share.empty() || p.load) throw UsageError("`--share` and `--load` need a GPU: `--backend cuda`");
     p.stages = "[empty: {}]";
     p.port = "empty.out";
   }

@@ -379,6 +379,15 @@ class Commands(iqd.SystemTest):
             self.assertEqual({r["name"] for r in rows}, {name})
         self.assertEqual(len(self.bench("conjugate", "--block", 1024, "--block", 4096)), 2)
 
+    def test_bench_refuses_what_does_not_apply(self):
+        for words, why in ((("conjugate", "--share", "16 SM"), "need `engine`"), (("lanes", "--load"), "need `engine`"),
+                           (("engine", "--load", "--backend", "cpu"), "need a GPU"),
+                           (("engine", "--share", "16 SM", "--backend", "cpu"), "need a GPU"),
+                           (("engine", "--noise"), "needs the file of a pipeline")):
+            done = iqd.command("bench", *words)
+            self.assertEqual(done.returncode, 2, words)
+            self.assertIn(why, done.stderr)
+
     def test_bench_of_items(self):
         row, = self.bench("ber_meter", "--item", "in=3x4000", "--block", 8, "--out", "report")
         self.assertEqual((row["shape"], row["unit"]), ("8", "items/s"))
