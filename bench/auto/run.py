@@ -83,13 +83,18 @@ def measure(options, path, block, folder, backends):
 
 
 def measure_tuned(options, path, rows, folder):
-    """Adds the times of `auto` after `iqd tune` to the rows of a pipeline."""
-    noise = ["--noise"] if any(row["noise"] for row in rows) else []
-    blocks = [word for row in rows for word in ("--block", row["block"])]
-    run(options, folder, "tune", path, *blocks, *noise)
-    for row in rows:
-        row["tuned"] = times(options, folder, path, row["block"], "auto", row["noise"])
-    return [row for row in rows if row["tuned"]]
+    """Adds the times of `auto` after `iqd tune` to the rows of a pipeline, tuned with the samples that each was measured
+    with. None of those whose tuning failed."""
+    tuned = []
+    for noise in (False, True):
+        alike = [row for row in rows if row["noise"] == noise]
+        blocks = [word for row in alike for word in ("--block", row["block"])]
+        if not alike or run(options, folder, "tune", path, *blocks, *(["--noise"] if noise else [])) is None:
+            continue
+        for row in alike:
+            row["tuned"] = times(options, folder, path, row["block"], "auto", noise)
+        tuned += [row for row in alike if row["tuned"]]
+    return sorted(tuned, key=lambda row: row["block"])
 
 
 def ratio(row, name, key):
