@@ -34,8 +34,9 @@ def run(options, folder, *arguments):
         return None
     if done.returncode == 0:
         return done.stdout
-    reason = (done.stderr.strip() or done.stdout.strip()).splitlines()
-    print(f"{' '.join(map(str, arguments))}: {reason[0] if reason else done.returncode}", file=sys.stderr)
+    lines = done.stderr.splitlines()
+    reason = next((line for line in lines if line.startswith("iqd: ") or ".yaml:" in line), done.returncode)
+    print(f"{' '.join(map(str, arguments))}: {reason}", file=sys.stderr)
     return None
 
 
