@@ -266,9 +266,13 @@ TEST_F(Resident, ThousandChangesCostNothing) {
       auto next = std::make_unique<CudaQueue>(*device_, options);
       Step step(add());
       next->rehearse(step);
-      if (old) ASSERT_TRUE(run(*old, step)) << device_->failure();
+      if (old) {
+        ASSERT_TRUE(run(*old, step)) << device_->failure();
+      }
       ASSERT_TRUE(run(*next, step)) << device_->failure();
-      if (i % 50 == 1) ASSERT_TRUE(run_until_scheduled(*next, step)) << "change " << i;
+      if (i % 50 == 1) {
+        ASSERT_TRUE(run_until_scheduled(*next, step)) << "change " << i;
+      }
       old = std::move(next);
     }
   };
