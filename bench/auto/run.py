@@ -103,21 +103,22 @@ def ratio(row, name, key):
     return row[name][key] / min(row[b][key] for b in ("cpu", "cuda") if b in row)
 
 
-def print_table(rows):
-    device = any("tuned" in row for row in rows)
+def print_head():
     head = ["pipeline", "block", "cpu us", "cuda us", "auto us", "tuned us", "on", "auto / better", "tuned / better",
             "flat out: tuned / better", "samples"]
-    print("| " + " | ".join(head) + " |\n|" + " --- |" * len(head))
-    for row in rows:
-        last = "tuned" if device else "auto"
+    print("| " + " | ".join(head) + " |\n|" + " --- |" * len(head), flush=True)
 
-        def us(name, of=row):
-            return f"{of[name]['one_by_one_us']:.1f}" if name in of else ""
-        cells = [row["pipeline"], f"{row['block']:,}", us("cpu"), us("cuda"), us("auto"), us("tuned"),
-                 row[last]["backend"], f"{ratio(row, 'auto', 'one_by_one_us'):.2f}",
-                 f"{ratio(row, 'tuned', 'one_by_one_us'):.2f}" if device else "",
-                 f"{ratio(row, last, 'flat_out_us'):.2f}", "noise" if row["noise"] else "its source's"]
-        print("| " + " | ".join(cells) + " |")
+
+def print_row(row):
+    last = "tuned" if "tuned" in row else "auto"
+
+    def us(name):
+        return f"{row[name]['one_by_one_us']:.1f}" if name in row else ""
+    cells = [row["pipeline"], f"{row['block']:,}", us("cpu"), us("cuda"), us("auto"), us("tuned"), row[last]["backend"],
+             f"{ratio(row, 'auto', 'one_by_one_us'):.2f}",
+             f"{ratio(row, 'tuned', 'one_by_one_us'):.2f}" if "tuned" in row else "",
+             f"{ratio(row, last, 'flat_out_us'):.2f}", "noise" if row["noise"] else "its source's"]
+    print("| " + " | ".join(cells) + " |", flush=True)
 
 
 def main():
@@ -134,6 +135,7 @@ def main():
     paths = options.files or sorted(p for p in (ROOT / "pipelines").glob("*.yaml") if p.stem not in LEFT_OUT)
     backends = ["cpu", "cuda"] if has_device(options) else ["cpu"]
     rows = []
+    print_head()
     with tempfile.TemporaryDirectory(prefix="iqd-bench-") as name:
         folder = pathlib.Path(name)
         (folder / "empty").mkdir()
@@ -144,8 +146,8 @@ def main():
             if found and "cuda" in backends:
                 found = measure_tuned(options, copy, found, folder / "tuned")
             rows += found
-            print(f"{path.stem}: {len(found)} rows", file=sys.stderr)
-    print_table(rows)
+            for row in found:
+                print_row(row)
     if options.save:
         options.save.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     last = "tuned" if "cuda" in backends else "auto"
