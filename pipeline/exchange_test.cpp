@@ -421,7 +421,7 @@ TEST(Exchange, SocketMayKeepResultsOfSeveralEnginesToTheEnd) {
   }
   show.wait_for_blocks(20);
   show.pipeline->tidy();
-  EXPECT_TRUE(Rig::eventually([&] { return show.theatre.socket.lock()->count == 6; }));
+  EXPECT_TRUE(Rig::eventually([&] { return show.theatre.kept() == 6; }));
   show.end();
   show.pipeline.reset();
   EXPECT_TRUE(show.theatre.socket.expired());

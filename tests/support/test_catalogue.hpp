@@ -49,6 +49,10 @@ struct Theatre {
   std::atomic<double> gain{0};  // as set in the source
   int sinks_opened = 0;
   std::weak_ptr<KeepingSocket> socket;  // of outlets whose topic is `kept`
+  int kept() const {
+    const auto open = socket.lock();
+    return open ? open->count.load() : 0;
+  }
   static Theatre*& now() {
     static Theatre* instance = nullptr;
     return instance;
