@@ -62,7 +62,7 @@ class Static(Completion):
 
     def test_choices_are_those_of_the_help(self):
         self.assertEqual(self.offered("run", "a.yaml", "--status", "j"), ["json"])
-        self.assertEqual(self.offered("bench", "fir", "--wait", ""), ["spin", "block"])
+        self.assertEqual(self.offered("bench", "fir", "--wait", ""), ["spin", "block", "resident"])
         self.assertEqual(self.offered("run", "--seconds", ""), [])
 
     def test_stages_keys_and_ports(self):
