@@ -110,8 +110,10 @@ def f(x, meta):
         driver.fail()
     return Array(host(x))
 ''', encoding="utf-8")
+        # With one lane, the blocks behind each lost one need the next process.
         text = f"""name: p
 block: 4096
+lanes: 1
 source: {{generate: {{rate: 1e6, samples: 81920}}}}
 stages: [{{python: {{file: f.py, device: cuda, limit: 10 s}}}}]
 publish: [{{port: python.out, topic: out, bind: "{iqd.endpoint()}"}}]
