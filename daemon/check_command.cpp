@@ -15,8 +15,8 @@ namespace {
 
 /// Whether the stage runs on the CPU, whatever devices exist.
 bool is_on_host(const PlanStep& step, const PipelineSpec& spec) {
-  const auto stage = std::ranges::find(spec.stages, step.name, &StageSpec::name);
-  const bool own = stage != spec.stages.end() && !stage->backend.empty();
+  const StageSpec* const stage = stage_named(spec, step.name);
+  const bool own = stage && !stage->backend.empty();
   return (own ? stage->backend : spec.backend).front() == "cpu" || !find_cuda_half(step.entry->name);
 }
 

@@ -21,7 +21,7 @@ class ArrayRun::TimedWork final : public BlockWork {
     if (first_step == 0) step_ns = 0;
     const std::vector<PlanStep>& steps = plan().steps;
     for (std::size_t i = 0; i < ns.size() && first_step + i < steps.size(); ++i)
-      if (steps[first_step + i].entry != &transfer_entry()) step_ns += ns[i];
+      if (!steps[first_step + i].is_transfer()) step_ns += ns[i];
   }
 };
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <thread>
 
-#include "base/backend_name.hpp"
 #include "pipeline/sizing.hpp"
 #include "pipeline/spec/spec_backends.hpp"
 
@@ -39,11 +38,6 @@ std::vector<KeptStage> kept_stages(const Plan& plan, const Plan& running) {
       if (step.carry_bytes > 0 && same_but_live(step, now))
         kept.push_back({step.name, on_device(now.side) ? Side::device : Side::host});
   return kept;
-}
-
-bool names_device(const PipelineSpec& spec) {
-  return std::ranges::any_of(spec.stages,
-                             [](const StageSpec& s) { return !s.backend.empty() && is_device(s.backend.front()); });
 }
 
 }  // namespace
@@ -96,7 +90,8 @@ std::optional<Placement> place_stages(PipelineSpec& spec, const StreamInfo& stre
   set_places(spec, placement.usual_side() == Side::host ? "cpu" : "cuda",
              [&](const StageSpec& stage) { return placement.side_of(stage.name); });
   chosen.reason = placement.summary();
-  if (placement.uses(Side::device) || names_device(spec)) return placement;
+  if (placement.uses(Side::device) || std::ranges::any_of(spec.stages, names_devices, &StageSpec::backend))
+    return placement;
   chosen.backends.devices.clear();
   chosen.backends.parts.clear();
   chosen.share.clear();

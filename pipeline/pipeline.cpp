@@ -29,7 +29,7 @@ bool has_share(const ChosenBackends& backends, const PipelineSpec& spec) {
 std::string device_steps(const Plan& plan) {
   std::string names;
   for (const PlanStep& step : plan.steps)
-    if (on_device(step.side) && step.entry != &transfer_entry()) names += (names.empty() ? "" : ", ") + step.name;
+    if (on_device(step.side) && !step.is_transfer()) names += (names.empty() ? "" : ", ") + step.name;
   return names;
 }
 

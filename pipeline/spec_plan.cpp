@@ -197,14 +197,11 @@ void add_stage(Planner& planner, const StageSpec& stage, const BackendUse& use) 
 
 void add_stages(Planner& planner, const PipelineSpec& spec) {
   std::set<std::string_view> names;
-  const auto is_taken = [&](const std::string& name) {
-    return std::ranges::find(spec.stages, name, &StageSpec::name) != spec.stages.end();
-  };
   const BackendUse use = backends_of(spec);
   for (const StageSpec& stage : spec.stages) {
     add_stage(planner, stage, use);
     for (const std::string& other : stage.other_names)
-      if (!is_taken(other)) planner.forget_name(other);
+      if (!stage_named(spec, other)) planner.forget_name(other);
     if (!stage.name.empty() && !names.insert(stage.name).second) planner.forget_name(stage.name);
   }
 }
@@ -213,8 +210,8 @@ void add_stages(Planner& planner, const PipelineSpec& spec) {
 void refuse_shared_carries(const Plan& plan, const PipelineSpec& spec) {
   for (const PlanStep& step : plan.steps) {
     if (step.carry_bytes == 0 || !on_device(step.side) || plan.group(step.side).devices.size() == 1) continue;
-    const auto stage = std::ranges::find(spec.stages, step.name, &StageSpec::name);
-    const bool is_own = stage != spec.stages.end() && !stage->backend.empty();
+    const StageSpec* const stage = stage_named(spec, step.name);
+    const bool is_own = stage && !stage->backend.empty();
     return (is_own ? stage->section : spec.section)
         .problem("backend", fmt::format("{} takes blocks in sequence, so several devices cannot share them",
                                         is_own ? "the stage" : "a stage"));

@@ -24,7 +24,7 @@ double block_us(const std::string& backend, Wait wait) {
   return typical_us(run_free(p).latency);
 }
 
-/// The smallest copy takes next to nothing but the time between two marks.
+/// The smallest copy mainly shows the time between two marks, which is subtracted from the others.
 void measure_copies(const std::string& backend, Times& times) {
   double least_in = 0, least_out = 0;
   for (const std::size_t bytes : kCopies) {

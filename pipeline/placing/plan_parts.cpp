@@ -13,13 +13,9 @@
 namespace iqd {
 namespace {
 
-bool is_transfer(const PlanStep& step) {
-  return step.entry == &transfer_entry();
-}
-
 /// A conversion that the planner inserted. A stage that converts has a name of the file, without `~`.
 bool is_conversion(const PlanStep& step) {
-  return step.name.front() == '~' && !is_transfer(step);
+  return step.name.front() == '~' && !step.is_transfer();
 }
 
 /// The first step that reads the port; kNoStep if none does.
@@ -32,7 +28,7 @@ StepIndex reader_of(const Plan& plan, PortIndex port) {
 /// The step with which a step is placed: a conversion belongs to what reads it, else to what makes its input.
 StepIndex owner_of(const Plan& plan, StepIndex step) {
   StepIndex at = step;
-  while (is_conversion(plan.steps[at]) || is_transfer(plan.steps[at])) {
+  while (is_conversion(plan.steps[at]) || plan.steps[at].is_transfer()) {
     const StepIndex reader = reader_of(plan, plan.steps[at].out.front());
     if (reader == kNoStep) {
       const PortIndex origin = origin_of(plan, plan.steps[at].in.front());
@@ -72,15 +68,10 @@ std::string PlanStepGroup::name() const {
 PortIndex origin_of(const Plan& plan, PortIndex port) {
   while (plan.ports[port].maker != kNoStep) {
     const PlanStep& maker = plan.steps[plan.ports[port].maker];
-    if (!is_transfer(maker) && !is_conversion(maker)) break;
+    if (!maker.is_transfer() && !is_conversion(maker)) break;
     port = maker.in.front();
   }
   return port;
-}
-
-const StageSpec* stage_named(const PipelineSpec& spec, std::string_view name) {
-  const auto stage = std::ranges::find(spec.stages, name, &StageSpec::name);
-  return stage == spec.stages.end() ? nullptr : &*stage;
 }
 
 std::vector<PlanStepGroup> groups_of(const Plan& plan, const PipelineSpec& spec) {
@@ -89,7 +80,7 @@ std::vector<PlanStepGroup> groups_of(const Plan& plan, const PipelineSpec& spec)
   std::size_t inserted = kNoGroup;
   for (StepIndex s = 0; s < plan.steps.size(); ++s) {
     const PlanStep& step = plan.steps[s];
-    if (is_transfer(step) || (is_conversion(step) && owner_of(plan, s) != s)) continue;
+    if (step.is_transfer() || (is_conversion(step) && owner_of(plan, s) != s)) continue;
     PlanStepGroup group{step.parts.empty() ? std::vector{step.name} : step.parts, {s}, false};
     const auto is_of_file = [&](const std::string& name) { return stage_named(spec, name) != nullptr; };
     group.is_inserted = std::ranges::none_of(group.names, is_of_file);

@@ -30,9 +30,6 @@ std::vector<std::size_t> group_numbers(const Plan& plan, const std::vector<PlanS
 /// The port that a step reads or an output publishes, before conversions and copies between host and device.
 PortIndex origin_of(const Plan& plan, PortIndex port);
 
-/// The stage of the file; null if there is none of that name.
-const StageSpec* stage_named(const PipelineSpec& spec, std::string_view name);
-
 /// A name for measured times: the stage, the new samples of a block, and a hash of all that decides how long it takes:
 /// keys that are not live, programs, shapes, and the pipeline's `transfer`. Equal stages have one name.
 std::string time_name(const Plan& plan, const PlanStepGroup& group, const PipelineSpec& spec);

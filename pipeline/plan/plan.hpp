@@ -97,6 +97,8 @@ struct PlanStep {
   bool chunk_exempt = false;
   std::vector<std::string> parts;  // of a fused step: the names of its stages
 
+  /// Whether it only copies from one side to another.
+  bool is_transfer() const noexcept;
   /// The port whose positions its outputs follow: its first input, or the source.
   PortIndex lead() const noexcept { return in.empty() || in.front() == kNoPort ? 0 : in.front(); }
 };

@@ -26,7 +26,7 @@ void keep_source(Plan& plan, const PlanTarget& target) {
   const PlanPort& source = plan.ports.front();
   if (source.shape.axis != Axis::stream) return;
   const auto copies = [](const PlanStep& step) {
-    return step.entry == &transfer_entry() && step.in.front() == 0 && on_device(step.side);
+    return step.is_transfer() && step.in.front() == 0 && on_device(step.side);
   };
   const auto step = std::ranges::find_if(plan.steps, copies);
   if (step == plan.steps.end()) return;

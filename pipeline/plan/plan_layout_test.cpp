@@ -71,7 +71,7 @@ std::vector<Place> slot_of(const Plan& plan) {
 void expect_within_reach(const Plan& plan, const PlanTarget& target) {
   std::set<std::pair<PortIndex, Side>> copies;
   for (const PlanStep& step : plan.steps) {
-    const bool is_copy = step.entry == &transfer_entry();
+    const bool is_copy = step.is_transfer();
     for (const PortIndex in : step.in) {
       const PlanPort& port = plan.ports[in];
       const auto bytes = static_cast<std::size_t>(port.most_new * port.shape.item_bytes() * port.shape.row_count());

@@ -39,6 +39,10 @@ class TransferStage final : public Stage {
 
 }  // namespace
 
+bool PlanStep::is_transfer() const noexcept {
+  return entry == &transfer_entry();
+}
+
 const StageEntry& transfer_entry() {
   static const StageEntry entry{.family = "plan",
                                 .name = "transfer",

@@ -234,6 +234,11 @@ Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& p
   return spec;
 }
 
+const StageSpec* stage_named(const PipelineSpec& spec, std::string_view name) {
+  const auto stage = std::ranges::find(spec.stages, name, &StageSpec::name);
+  return stage == spec.stages.end() ? nullptr : &*stage;
+}
+
 std::vector<RouteSpec> routes_of(const PipelineSpec& spec) {
   std::vector<RouteSpec> routes;
   for (const PublishSpec& p : spec.publish) routes.emplace_back(&p);

@@ -147,6 +147,8 @@ using RouteSpec = std::variant<const PublishSpec*, const SinkSpec*, const ApplyS
 /// Returns all routes in the order of these lists; plans, sizes and engines use the same numbering. The pointers point
 /// into the spec.
 std::vector<RouteSpec> routes_of(const PipelineSpec& spec);
+/// The stage of this name; null if there is none.
+const StageSpec* stage_named(const PipelineSpec& spec, std::string_view name);
 
 struct Spec {
   std::vector<PipelineSpec> pipelines;

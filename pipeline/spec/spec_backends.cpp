@@ -11,15 +11,16 @@
 #include "base/backend_name.hpp"
 
 namespace iqd {
+
+bool names_devices(const std::vector<std::string>& backend) {
+  return !backend.empty() && is_device(backend.front());
+}
+
 namespace {
 
 /// `cuda` means `cuda:0`.
 std::string device_name(std::string_view backend) {
   return backend == "cuda" ? "cuda:0" : std::string(backend);
-}
-
-bool names_devices(const std::vector<std::string>& backend) {
-  return !backend.empty() && is_device(backend.front());
 }
 
 /// Whether the stage runs on the pipeline's devices, whichever those are.

@@ -10,6 +10,9 @@
 
 namespace iqd {
 
+/// Whether a key `backend` names devices.
+bool names_devices(const std::vector<std::string>& backend);
+
 /// The backends that a pipeline needs, and which of them its stages use.
 struct BackendUse {
   std::vector<std::string> names;   // `cpu` or `auto` alone, or devices, each once
