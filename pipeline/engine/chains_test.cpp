@@ -7,8 +7,6 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "tests/support/engine_rig.hpp"
 
 namespace iqd::testing {
@@ -60,15 +58,10 @@ Segment reference(const Link& link, const std::vector<Segment>& ports) {
   return out;
 }
 
-using Random = std::mt19937;
-std::int64_t pick(Random& random, std::int64_t low, std::int64_t high) {
-  return std::uniform_int_distribution<std::int64_t>(low, high)(random);
-}
-
 class Chain {
  public:
   explicit Chain(Random& random) {
-    const std::int64_t length = pick(random, 1, 8);
+    const std::int64_t length = pick<std::int64_t>(random, 1, 8);
     for (std::int64_t i = 0; i < length; ++i) add(random);
   }
   std::vector<StageLine> lines() const {
@@ -107,11 +100,11 @@ class Chain {
     std::vector<std::size_t> same;
     for (std::size_t p = 0; p < rates_.size(); ++p)
       if (rates_[p].num == rate.num && rates_[p].den == rate.den) same.push_back(p);
-    const std::int64_t kind = pick(random, 0, 13);
+    const std::int64_t kind = pick<std::int64_t>(random, 0, 13);
     if ((kind < 2 || kind > 11) && same.size() > 1) {
       link.line.stage = kind < 2 ? "sum" : "mix";
-      link.in1 = same[static_cast<std::size_t>(pick(random, 0, std::ssize(same) - 2))];
-      if (pick(random, 0, 1)) std::swap(link.in, link.in1);
+      link.in1 = same[static_cast<std::size_t>(pick<std::int64_t>(random, 0, std::ssize(same) - 2))];
+      if (pick<std::int64_t>(random, 0, 1)) std::swap(link.in, link.in1);
       link.line.from = {{"in0", port_name(link.in)}, {"in1", port_name(link.in1)}};
     } else if (kind < 3) {
       link.line.stage = "running";
@@ -129,11 +122,13 @@ class Chain {
   }
   void window(Random& random, Link& link) {
     WindowShape& w = link.window;
-    w.past = pick(random, 0, 1) * pick(random, 0, 40);
-    w.future = pick(random, 0, 2) == 0 ? pick(random, 0, 30) : 0;
-    w.whole = pick(random, 0, 2) == 0;
-    w.granule = pick(random, 0, 1) ? pick(random, 1, w.whole ? 12 : 4) : 1;
-    w.yield = pick(random, 0, 2) ? 1 : w.whole && pick(random, 0, 1) ? w.granule : pick(random, 1, 4);
+    w.past = pick<std::int64_t>(random, 0, 1) * pick<std::int64_t>(random, 0, 40);
+    w.future = pick<std::int64_t>(random, 0, 2) == 0 ? pick<std::int64_t>(random, 0, 30) : 0;
+    w.whole = pick<std::int64_t>(random, 0, 2) == 0;
+    w.granule = pick<std::int64_t>(random, 0, 1) ? pick<std::int64_t>(random, 1, w.whole ? 12 : 4) : 1;
+    w.yield = pick<std::int64_t>(random, 0, 2)              ? 1
+              : w.whole && pick<std::int64_t>(random, 0, 1) ? w.granule
+                                                            : pick<std::int64_t>(random, 1, 4);
     link.line.stage = "window";
     link.line.keys = fmt::format("{{past: {}, future: {}, granule: {}, yield: {}, whole: {}}}", w.past, w.future,
                                  w.granule, w.yield, w.whole);
@@ -151,10 +146,12 @@ class Chain {
 std::vector<std::pair<std::int64_t, std::int64_t>> random_stream(Random& random, Script& script) {
   std::vector<std::pair<std::int64_t, std::int64_t>> parts;
   std::int64_t at = 0;
-  for (std::int64_t i = 0, n = pick(random, 1, 4); i < n; ++i) {
-    const std::int64_t lost = i == 0 && pick(random, 0, 1) ? 0 : pick(random, 1, 200);
-    const std::int64_t samples = pick(random, 1, 900);
-    script.steps.push_back({.samples = samples, .chunk = pick(random, 0, 1) * pick(random, 1, 100), .lost = lost});
+  for (std::int64_t i = 0, n = pick<std::int64_t>(random, 1, 4); i < n; ++i) {
+    const std::int64_t lost = i == 0 && pick<std::int64_t>(random, 0, 1) ? 0 : pick<std::int64_t>(random, 1, 200);
+    const std::int64_t samples = pick<std::int64_t>(random, 1, 900);
+    script.steps.push_back({.samples = samples,
+                            .chunk = pick<std::int64_t>(random, 0, 1) * pick<std::int64_t>(random, 1, 100),
+                            .lost = lost});
     parts.push_back({at + lost, at + lost + samples});
     at += lost + samples;
   }
@@ -185,11 +182,12 @@ void run_random_chain(std::uint32_t seed) {
   Random random(seed);
   const Chain chain(random);
   Rig::Options options;
-  options.info.channels = static_cast<int>(pick(random, 1, 2));
+  options.info.channels = static_cast<int>(pick<std::int64_t>(random, 1, 2));
   options.info.rate_hz = 0;  // no clock: the source reports what is lost
-  options.block = std::max(chain.granule(), pick(random, 0, 1) ? pick(random, 1, 200) : 16 * pick(random, 1, 16));
-  options.lanes = static_cast<int>(pick(random, 1, 3));
-  options.slots = static_cast<int>(pick(random, 1, 6));
+  options.block = std::max(chain.granule(), pick<std::int64_t>(random, 0, 1) ? pick<std::int64_t>(random, 1, 200)
+                                                                             : 16 * pick<std::int64_t>(random, 1, 16));
+  options.lanes = static_cast<int>(pick<std::int64_t>(random, 1, 3));
+  options.slots = static_cast<int>(pick<std::int64_t>(random, 1, 6));
   options.stages = chain.lines();
   options.publish = {chain.last()};
   Script script;

@@ -73,4 +73,25 @@ inline std::vector<StageLine> mixed(Side middle = Side::host) {
           {"sum", "{}", "c", {{"in0", "b"}, {"in1", "a"}}, outer}};
 }
 
+/// Runs it on the devices and on the host, and compares everything that was sent.
+inline std::unique_ptr<Rig> expect_as_on_host(const Rig::Options& options, const Script& script) {
+  auto rig = run(options, script);
+  const auto host = run(on_host(options), script);
+  for (std::size_t r = 0; r < options.publish.size(); ++r) expect_same(rig->records[r], host->records[r]);
+  EXPECT_EQ(rig->counters.published.value(), host->counters.published.value());
+  EXPECT_EQ(rig->engine->lanes_busy(), 0);
+  EXPECT_EQ(rig->engine->slots_free(), rig->engine->slots());
+  return rig;
+}
+
+/// With losses, close together and far apart.
+inline const Script kHoles{{{.samples = 1000},
+                            {.samples = 700, .chunk = 37, .lost = 9},
+                            {.samples = 33, .lost = 200},
+                            {.samples = 2000, .lost = 1}}};
+
+inline std::vector<StageLine> past_and_future() {
+  return {{"window", "{past: 15, future: 2}", "a"}, {"window", "{past: 4, future: 9}", "b"}};
+}
+
 }  // namespace iqd::testing

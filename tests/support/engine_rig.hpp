@@ -8,7 +8,10 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <random>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "config/reader.hpp"
@@ -38,6 +41,12 @@ inline PortShape word_source(std::int64_t channels = 1, double rate_hz = 1e6) {
   return s;
 }
 
+using Random = std::mt19937;
+/// A random number of low … high.
+template <class T = int> T pick(Random& random, std::type_identity_t<T> low, std::type_identity_t<T> high) {
+  return std::uniform_int_distribution<T>(low, high)(random);
+}
+
 /// Devices 0 … n - 1, which take turns.
 inline std::vector<DeviceGroup> one_group(std::size_t devices) {
   DeviceGroup group;
@@ -46,10 +55,17 @@ inline std::vector<DeviceGroup> one_group(std::size_t devices) {
   return {group};
 }
 
+/// Of a plan's steps.
+inline std::vector<std::string> names_of(const Plan& plan) {
+  std::vector<std::string> names;
+  for (const PlanStep& s : plan.steps) names.push_back(s.name);
+  return names;
+}
+
 /// A planner with stages and outputs in it; problems are kept.
 struct PlanRig {
   explicit PlanRig(std::int64_t block, PortShape source = word_source(), PlanTarget target = {})
-      : planner("test", block, word_stages(), target) {
+      : planner("test", block, word_stages(), std::move(target)) {
     planner.add_source("source", std::move(source));
   }
   bool add(const StageLine& line) {
