@@ -13,7 +13,7 @@
 namespace iqd::testing {
 namespace {
 
-constexpr StreamInfo kStream{.element = Element::i32, .rate_hz = 1e6};
+const StreamInfo kStream{.element = Element::i32, .rate_hz = 1e6};
 
 /// A file with `backend: auto`, and times of its stages.
 struct PlacedFile {
