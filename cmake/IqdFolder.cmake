@@ -125,7 +125,7 @@ function(iqd_test name)
     target_compile_options(${name}_test PRIVATE -O0)
   endif()
   target_compile_options(${name}_test PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1;-g0>)
-  target_link_libraries(${name}_test PRIVATE ${arg_LIBRARIES} GTest::gmock GTest::gtest GTest::gtest_main)
+  target_link_libraries(${name}_test PRIVATE ${arg_LIBRARIES} iqd_test_main)
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}/ DISCOVERY_TIMEOUT 60
                        PROPERTIES TIMEOUT 300 LABELS ${arg_LABEL})
 endfunction()

@@ -307,7 +307,6 @@ void run_fault(Device& device, Step step, std::unique_ptr<CudaQueue> queue, Step
 }
 
 TEST_F(Resident, FaultsInItsGraphsAreFaultsOfTheDevice) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(run_fault(*device_,
                         Step(
                             [kernel = module_->kernel("touch")](StreamView stream) {
@@ -319,7 +318,6 @@ TEST_F(Resident, FaultsInItsGraphsAreFaultsOfTheDevice) {
 }
 
 TEST_F(Resident, GraphsThatHangAreNoticed) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(run_fault(*device_,
                         Step([kernel = module_->kernel("stay"), s = &sums()](
                                  StreamView stream) { check(kernel.launch(1, 1, 0, stream, &s->until), "stay"); },
