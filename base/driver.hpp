@@ -4,6 +4,7 @@
 
 #include <cassert>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -68,6 +69,13 @@ struct Received {
   bool again = false;
 };
 
+/// The part of a stream that becomes results. Samples are counted from the beginning of the whole stream.
+struct Excerpt {
+  SampleIndex at = 0;     // the first sample that the source delivers; those before `first` are only past
+  SampleIndex first = 0;  // of the results
+  SampleIndex end = std::numeric_limits<SampleIndex>::max();  // of the results; what follows is only future
+};
+
 class SourceOptions;
 
 /// Where samples come from: a radio, a file, a socket. Opened by SourceOptions::open, closed by its destructor; used by
@@ -76,6 +84,9 @@ class Source {
  public:
   virtual ~Source() = default;
   virtual StreamInfo info() const = 0;
+  /// Called once, before the first `receive`, if blocks need so many samples before and after them: a source that plays
+  /// a part of something also delivers these, as far as it has them. `info` then has the frequency before `at`.
+  virtual Excerpt excerpt(std::int64_t /*past*/, std::int64_t /*future*/) { return {}; }
   /// Waits up to about 100 ms, then writes up to `most` samples of channel c to `into[c]`. A driver's exception
   /// counts as `failed`.
   virtual Received receive(std::span<std::byte* const> into, std::int64_t most) = 0;

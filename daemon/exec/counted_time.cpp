@@ -12,6 +12,11 @@ class CountedTime final : public Source {
  public:
   explicit CountedTime(std::unique_ptr<Source> source) : source_(std::move(source)) {}
   StreamInfo info() const override { return source_->info(); }
+  Excerpt excerpt(std::int64_t past, std::int64_t future) override {
+    const Excerpt excerpt = source_->excerpt(past, future);
+    next_ = excerpt.at;
+    return excerpt;
+  }
   void interrupt() noexcept override { source_->interrupt(); }
 
   Received receive(std::span<std::byte* const> into, std::int64_t most) override {

@@ -14,16 +14,43 @@ constexpr std::int64_t kSpare = 65536;
 
 }  // namespace
 
+BlockCutter::BlockCutter(std::int64_t block, Reach reach, const StreamClock& clock, TuningLog& tunings,
+                         const Excerpt& excerpt) noexcept
+    : block_(block),
+      reach_(reach),
+      clock_(clock),
+      tunings_(tunings),
+      excerpt_(excerpt),
+      position_(excerpt.at),
+      block_first_(excerpt.at),
+      block_end_(boundary_after(excerpt.at)),
+      valid_from_(excerpt.at) {
+  find_place();
+}
+
+std::int64_t BlockCutter::wanted(std::int64_t samples) const noexcept {
+  const SampleIndex first = std::max(position_, excerpt_.first);
+  return std::max<std::int64_t>(std::min(position_ + samples, excerpt_.end) - first, 0);
+}
+
+/// The next place where a block ends.
+SampleIndex BlockCutter::boundary_after(SampleIndex sample) const noexcept {
+  SampleIndex next = (sample / block_ + 1) * block_;
+  for (const SampleIndex end : {excerpt_.first, excerpt_.end})
+    if (sample < end) next = std::min(next, end);
+  return next;
+}
+
 std::int64_t BlockCutter::arrived(std::int64_t samples) {
   std::int64_t dropped = 0;
   while (samples > 0) {
     const std::int64_t n = std::min(samples, left_in_block());
     samples -= n;
     if (dropping_) {
-      dropped += n;
+      dropped += wanted(n);
       leave_out(n);
       if (position_ < block_end_) continue;
-      block_end_ += block_;
+      block_end_ = boundary_after(position_);
       dropping_ = false;
       find_place();
       continue;
@@ -39,7 +66,7 @@ std::int64_t BlockCutter::arrived(std::int64_t samples) {
 void BlockCutter::skip(std::int64_t samples) {
   finish();
   leave_out(samples);
-  block_end_ = (position_ / block_ + 1) * block_;
+  block_end_ = boundary_after(position_);
   dropping_ = false;
   find_place();
 }
@@ -90,10 +117,10 @@ void BlockCutter::cut() {
     block.time_ns = clock_.time_of(block_first_);
     block.time = clock_.source();
     tunings_.mark(block);
-    held_.push_back(block);
+    if (is_wanted(block.first)) held_.push_back(block);
   }
   block_first_ = position_;
-  if (position_ >= block_end_) block_end_ += block_;
+  if (position_ >= block_end_) block_end_ = boundary_after(position_);
 }
 
 /// `all`: nothing follows them.
@@ -121,7 +148,7 @@ BlockCutter::HandOver BlockCutter::hand_over(std::int64_t block, Reach reach, st
   dropping_ = false;
   position_ = block_first_ = from;
   ring_ = {.from = kept, .skipped = 0, .end = from};
-  block_end_ = (from / block + 1) * block;
+  block_end_ = boundary_after(from);
   return over;
 }
 

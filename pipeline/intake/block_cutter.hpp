@@ -6,26 +6,31 @@
 #include <vector>
 
 #include "base/block.hpp"
+#include "base/driver.hpp"
 #include "pipeline/intake/stream_clock.hpp"
 #include "pipeline/intake/tuning_log.hpp"
 #include "pipeline/plan/positions.hpp"
 
 namespace iqd {
 
-/// Cuts the stream into blocks. Their boundaries are multiples of the block's length, whatever was lost. Knows where in
+/// Cuts the stream into blocks. Their boundaries are multiples of the block's length, whatever was lost, and
+/// the ends of the excerpt. Knows where in
 /// the ring each sample is, but does not access the ring's memory. One thread.
 ///
 /// A block is complete when its future has arrived, or when nothing will follow it; the caller takes complete blocks
 /// after each call that may have completed one.
 class BlockCutter {
  public:
-  BlockCutter(std::int64_t block, Reach reach, const StreamClock& clock, TuningLog& tunings)
-      : block_(block), reach_(reach), clock_(clock), tunings_(tunings), block_end_(block) {}
+  /// Only samples of the excerpt become blocks.
+  BlockCutter(std::int64_t block, Reach reach, const StreamClock& clock, TuningLog& tunings,
+              const Excerpt& excerpt = {}) noexcept;
 
   /// Of the next sample.
   SampleIndex position() const noexcept { return position_; }
   SampleIndex block_end() const noexcept { return block_end_; }
   std::int64_t block() const noexcept { return block_; }
+  /// How many of the next samples are of the excerpt.
+  std::int64_t wanted(std::int64_t samples) const noexcept;
   std::int64_t left_in_block() const noexcept { return block_end_ - position_; }
   bool is_between_blocks() const noexcept { return position_ == block_first_; }
   bool is_dropping() const noexcept { return dropping_; }
@@ -68,6 +73,8 @@ class BlockCutter {
   void complete_held(bool all);
   void leave_out(std::int64_t samples) noexcept;
   void find_place() noexcept;
+  SampleIndex boundary_after(SampleIndex sample) const noexcept;
+  bool is_wanted(SampleIndex sample) const noexcept { return sample >= excerpt_.first && sample < excerpt_.end; }
 
   struct Ring {
     SampleIndex from = 0;     // it holds all samples from here on
@@ -78,10 +85,11 @@ class BlockCutter {
   Reach reach_;
   const StreamClock& clock_;
   TuningLog& tunings_;
-  SampleIndex position_ = 0;
-  SampleIndex block_first_ = 0;
+  const Excerpt excerpt_;
+  SampleIndex position_;
+  SampleIndex block_first_;
   SampleIndex block_end_;
-  SampleIndex valid_from_ = 0;  // from here on nothing is missing
+  SampleIndex valid_from_;  // from here on nothing is missing
   Ring ring_;
   std::int64_t gap_ = 0;      // lost just before block_first_
   std::int64_t missing_ = 0;  // lost since the start

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/scripted_source.hpp"
+
 namespace iqd {
 namespace {
 
@@ -18,7 +20,9 @@ class BlockCutterTest : public ::testing::Test {
     cutter.take_complete();
     return taken;
   }
-  BlockCutter cutter(Reach reach = {}) { return {kBlock, reach, clock_, tunings_}; }
+  BlockCutter cutter(Reach reach = {}, const Excerpt& excerpt = {}) {
+    return {kBlock, reach, clock_, tunings_, excerpt};
+  }
 
   Counters counters_;
   StreamClock clock_{"test", StreamInfo{}, counters_};
@@ -43,6 +47,61 @@ TEST_F(BlockCutterTest, CutsAtMultiplesWhateverArrives) {
   ASSERT_EQ(rest.size(), 1u);
   EXPECT_EQ(rest[0].first, 6 * kBlock);
   EXPECT_EQ(rest[0].length, 428 - 6 * kBlock);
+}
+
+TEST_F(BlockCutterTest, OnlyTheExcerptBecomesBlocks) {
+  BlockCutter c = cutter({.past = 100, .future = 10}, {.at = 1000, .first = 1100, .end = 1170});
+  EXPECT_EQ(c.position(), 1000);
+  EXPECT_EQ(c.wanted(90), 0);
+  EXPECT_EQ(c.wanted(110), 10);
+  EXPECT_EQ(c.wanted(1000), 70);
+  c.arrived(179);
+  c.arrived(1);
+  c.arrived(400);
+  c.finish();
+  const auto blocks = take(c);
+  ASSERT_EQ(blocks.size(), 2u);
+  EXPECT_EQ(blocks[0].first, 1100);
+  EXPECT_EQ(blocks[0].end(), 18 * kBlock);
+  EXPECT_EQ(blocks[1].end(), 1170);
+  for (const SampleBlock& block : blocks) {
+    EXPECT_EQ(block.past, 100);
+    EXPECT_EQ(block.future, 10);
+    EXPECT_FALSE(block.fresh);
+    EXPECT_EQ(block.skipped % kBlock, 0);
+    EXPECT_GE(block.place(), block.past);
+    EXPECT_LT(block.place(), 100 + 3 * kBlock);
+  }
+}
+
+TEST_F(BlockCutterTest, AGapBeforeTheExcerptIsItsOwnOnlyIfItTouchesIt) {
+  for (const SampleIndex first : {SampleIndex{640}, SampleIndex{650}}) {
+    BlockCutter c = cutter({.past = 64}, {.at = 600, .first = first});
+    c.skip(45);
+    c.arrived(50);
+    c.finish();
+    const auto blocks = take(c);
+    ASSERT_FALSE(blocks.empty());
+    EXPECT_EQ(blocks[0].first, std::max<SampleIndex>(first, 645));
+    EXPECT_EQ(blocks[0].gap, first == 640 ? 45 : 0);
+    EXPECT_EQ(blocks[0].past, first == 640 ? 0 : 5);
+  }
+}
+
+TEST_F(BlockCutterTest, ARetuneBeforeTheExcerptIsNotMarked) {
+  BlockCutter c = cutter({.past = 100}, {.at = 1000, .first = 1100});
+  iqd::testing::SourceView view;
+  const iqd::testing::ScriptedOptions options{StreamInfo{}, {}, view};
+  tunings_.add(1050, options, StreamInfo{.frequency_hz = 5});
+  tunings_.add(1110, options, StreamInfo{.frequency_hz = 7});
+  c.arrived(100);
+  c.arrived(2 * kBlock);
+  const auto blocks = take(c);
+  ASSERT_GE(blocks.size(), 2u);
+  EXPECT_EQ(blocks[0].tuned, 1110);
+  EXPECT_EQ(blocks[0].was_retuned_hz, 5);
+  EXPECT_EQ(blocks[0].retuned_hz, 7);
+  EXPECT_EQ(blocks[1].tuned, -1);
 }
 
 TEST_F(BlockCutterTest, PastAndFuture) {

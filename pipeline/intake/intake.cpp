@@ -24,10 +24,11 @@ Intake::Intake(const SourceOptions& source, std::unique_ptr<Source> opened, Engi
     : options_(std::move(options)),
       counters_(counters),
       link_(options_.name, source, std::move(opened)),
+      excerpt_(link_.excerpt(engine.plan().window())),
       meter_(options_.name, link_.info(), counters_.channels),
       clock_(options_.name, link_.info(), counters_),
-      tunings_(link_.info().frequency_hz, engine.plan().ports.front().shape.frequency_hz, counters_),
-      cutter_(engine.plan().block, engine.plan().window(), clock_, tunings_),
+      tunings_(link_.now().frequency_hz, engine.plan().ports.front().shape.frequency_hz, counters_),
+      cutter_(engine.plan().block, engine.plan().window(), clock_, tunings_, excerpt_),
       feed_(engine, cutter_),
       writer_(link_.info(), engine.ring()),
       silence_(options_.name, link_.info(), counters_) {
@@ -174,16 +175,16 @@ Received Intake::receive() {
 void Intake::take(Received received) {
   const std::int64_t now = steady_ns();
   const std::int64_t missing = clock_.missing_before(received, cutter_.position(), now, silence_.last_data_ns());
-  counters_.received.add(static_cast<std::uint64_t>(received.samples));
   if (!received.again) meter_.look(writer_.last(), received.samples);
   all_is_well();
   if (missing > 0) {
     // They were written before the gap was known; their place is further on.
     if (!cutter_.is_dropping()) writer_.set_aside(received.samples);
-    counters_.lost.add(static_cast<std::uint64_t>(missing));
+    counters_.lost.add(static_cast<std::uint64_t>(cutter_.wanted(missing)));
     cutter_.skip(missing);
     feed_.offer_complete();
   }
+  counters_.received.add(static_cast<std::uint64_t>(cutter_.wanted(received.samples)));
   clock_.arrived(received, cutter_.position(), now);
   silence_.arrived(now, clock_.durations().ns_of(received.samples));
   if (received.tuned >= 0 && received.tuned < received.samples) {
@@ -210,7 +211,7 @@ void Intake::put_back(std::int64_t samples) {
     arrived(n);
     done += n;
   }
-  counters_.drops(Drop::stopped).add(static_cast<std::uint64_t>(samples - done));
+  counters_.drops(Drop::stopped).add(static_cast<std::uint64_t>(cutter_.wanted(samples - done)));
 }
 
 void Intake::arrived(std::int64_t samples) {

@@ -15,6 +15,10 @@ SourceLink::SourceLink(std::string name, const SourceOptions& options, std::uniq
   read_keys();
 }
 
+Excerpt SourceLink::excerpt(const Reach& reach) {
+  return source_->excerpt(reach.past, reach.future);
+}
+
 Received SourceLink::receive(std::span<std::byte* const> into, std::int64_t most) {
   try {
     return calls_.call([&] { return source_->receive(into, most); });

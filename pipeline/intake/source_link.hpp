@@ -10,6 +10,7 @@
 #include "base/driver.hpp"
 #include "base/log.hpp"
 #include "pipeline/intake/call_watch.hpp"
+#include "pipeline/plan/positions.hpp"
 
 namespace iqd {
 
@@ -28,6 +29,8 @@ class SourceLink {
   /// Opens the source with these options from now on.
   void reopen_with(const SourceOptions& options) noexcept { options_ = &options; }
 
+  /// See Source::excerpt.
+  Excerpt excerpt(const Reach& reach);
   Received receive(std::span<std::byte* const> into, std::int64_t most);
   /// Throws if the driver refuses; see Source::retune.
   std::optional<std::int64_t> retune(const SourceOptions& to);

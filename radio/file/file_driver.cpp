@@ -40,6 +40,11 @@ class FileSourceOptions final : public SourceOptions {
              .low = 0,
              .high = kMostSigmfChannels,
              .shapes = true});
+    v.field("start", settings_.part.start,
+            {.help = "first sample that becomes results, as a number of samples or a time; the ones before it are only "
+                     "past"});
+    v.field("samples", settings_.part.samples,
+            {.help = "how many become results, or for how long; fewer if the recording ends"});
     v.field("repeat", settings_.repeat, {.help = "repeat without end"});
     v.field("pace", settings_.pace, {.help = "play at the sample rate, not as fast as possible"});
     v.field("calibration", calibration_,
@@ -50,7 +55,13 @@ class FileSourceOptions final : public SourceOptions {
     if (path_.empty() && (!section.has("path") || section.is_wrong("path"))) return {};  // it is reported
     const Recording recording = read_recording(path_, problems, keys_);
     if (problems.empty() && recording.samples() == 0) problems.push_back(recording.data + ": holds no samples");
+    if (problems.empty())
+      played_part(settings_.part, recording,
+                  [&](std::string_view key, std::string what) { section.problem(key, std::move(what)); });
     for (std::string& p : problems) section.problem("path", std::move(p));
+    for (const std::string_view key : {"start", "samples"})
+      if (settings_.repeat && section.has(key))
+        section.problem(key, "cannot be set with repeat, which plays the whole recording");
     return recording.info();
   }
   std::unique_ptr<Source> open() const override { return open_recording(path_, keys_, settings_); }

@@ -11,6 +11,7 @@
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
+#include "base/integer.hpp"
 #include "base/log.hpp"
 #include "radio/file/staging.hpp"
 
@@ -25,11 +26,14 @@ constexpr double kPacedSeconds = 0.001;              // shortest wait: shorter o
 
 FileSource::FileSource(Recording recording, FileSourceSettings settings)
     : recording_(std::move(recording)),
-      settings_(settings),
+      settings_(std::move(settings)),
+      part_(played_part(settings_.part, recording_, [](std::string_view, const std::string&) {})),
       file_(recording_),
-      playhead_(recording_, settings.repeat),
+      playhead_(recording_, settings_.repeat),
+      end_(part_.end),
       frequency_hz_(recording_.info().frequency_hz),
       pace_(recording_.rate_hz) {
+  playhead_.seek(part_.first);
   for (const std::string& remark : recording_.remarks) log::warn("{}: {}", recording_.path, remark);
   if (recording_.announced > 0)
     log::warn(
@@ -49,10 +53,17 @@ StreamInfo FileSource::info() const {
   return info;
 }
 
+Excerpt FileSource::excerpt(std::int64_t past, std::int64_t future) {
+  const SampleIndex at = playhead_.seek(std::max<SampleIndex>(part_.first - past, 0));
+  frequency_hz_ = playhead_.frequency_hz();
+  end_ = saturated_add(part_.end, future);
+  return {at, part_.first, part_.end};
+}
+
 Received FileSource::receive(std::span<std::byte* const> into, std::int64_t most) {
   assert(static_cast<std::int64_t>(into.size()) == recording_.channels && most > 0);
-  if (!playhead_.find_next()) return {.event = Received::Event::end};
-  std::int64_t samples = std::min(most, playhead_.left());
+  if (!playhead_.find_next() || playhead_.at() >= end_) return {.event = Received::Event::end};
+  std::int64_t samples = std::min({most, playhead_.left(), end_ - playhead_.at()});
   samples = std::min(samples, std::max(kMostBytesPerCall / file_.frame_bytes(), std::int64_t{1}));
   if (settings_.pace) samples = wait_until_due(samples);
   if (samples == 0) return {.event = Received::Event::nothing};
@@ -85,8 +96,12 @@ std::unique_ptr<FileSource> open_recording(const std::string& path, const Record
                                            FileSourceSettings settings) {
   std::vector<std::string> problems;
   Recording recording = read_recording(path, problems, keys);
+  if (problems.empty())
+    played_part(settings.part, recording, [&](std::string_view key, const std::string& what) {
+      problems.push_back(fmt::format("{}: {} {}", path, key, what));
+    });
   if (!problems.empty()) throw SetupError(fmt::format("{}", fmt::join(problems, "\n")));
-  return std::make_unique<FileSource>(std::move(recording), settings);
+  return std::make_unique<FileSource>(std::move(recording), std::move(settings));
 }
 
 }  // namespace iqd::radio

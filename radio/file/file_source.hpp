@@ -9,6 +9,7 @@
 #include "base/driver.hpp"
 #include "radio/file/pace.hpp"
 #include "radio/file/pause.hpp"
+#include "radio/file/played_part.hpp"
 #include "radio/file/playhead.hpp"
 #include "radio/file/recording.hpp"
 #include "radio/file/sample_file.hpp"
@@ -16,12 +17,13 @@
 namespace iqd::radio {
 
 struct FileSourceSettings {
+  PartKeys part{};      // what becomes results
   bool repeat = false;  // starts over without end; sample index and time continue
   bool pace = false;    // at the sample rate, by the steady clock; gaps take no time
 };
 
-/// Plays a recording. A call never crosses the end of a segment; a gap, and a change of frequency, are reported with
-/// the next segment's first samples. `receive` allocates nothing.
+/// Plays a recording, or a part of it. A call never crosses the end of a segment; a gap, and a change of frequency, are
+/// reported with the next segment's first samples. `receive` allocates nothing.
 class FileSource final : public Source {
  public:
   /// `recording` must have no problems. Throws SetupError if its data cannot be opened.
@@ -33,6 +35,7 @@ class FileSource final : public Source {
 
   const Recording& recording() const noexcept { return recording_; }
   StreamInfo info() const override;
+  Excerpt excerpt(std::int64_t past, std::int64_t future) override;
   Received receive(std::span<std::byte* const> into, std::int64_t most) override;
   void interrupt() noexcept override { pause_.interrupt(); }
 
@@ -41,8 +44,10 @@ class FileSource final : public Source {
 
   const Recording recording_;
   const FileSourceSettings settings_;
+  const PlayedPart part_;
   SampleFile file_;
   Playhead playhead_;
+  SampleIndex end_;      // of what is played
   double frequency_hz_;  // of the last samples that were returned
   Pace pace_;
   Pause pause_;

@@ -17,6 +17,13 @@ class Playhead {
   /// `recording` must outlive it, and have a segment.
   Playhead(const Recording& recording, bool repeat);
 
+  /// Plays from this sample on, counted as in `at`. If it is missing, or the first after missing ones, these come first,
+  /// so that it is known that they are missing. Returns where it plays from.
+  SampleIndex seek(SampleIndex at) noexcept;
+  /// Counts the next sample from the first one, with those that are missing.
+  SampleIndex at() const noexcept { return at_; }
+  /// The frequency before the next sample.
+  double frequency_hz() const noexcept;
   /// Advances to the segment of the next sample. Returns false if there is none.
   bool find_next() noexcept;
   std::size_t segment() const noexcept { return segment_; }
@@ -27,7 +34,7 @@ class Playhead {
   /// The time of the next sample; the next round continues where the one before ends. Meaningless if the recording has
   /// no times.
   std::int64_t time_ns() const noexcept;
-  void advance(std::int64_t samples) noexcept { position_ += samples; }
+  void advance(std::int64_t samples) noexcept { position_ += samples, at_ += samples; }
   /// Samples missing since the last call.
   std::int64_t take_lost() noexcept { return std::exchange(lost_, 0); }
 
@@ -40,6 +47,7 @@ class Playhead {
   std::size_t segment_ = 0;
   std::int64_t position_ = 0;  // within the segment
   std::int64_t lost_ = 0;
+  SampleIndex at_ = 0;
   std::int64_t rounds_ = 0;  // completed
 };
 

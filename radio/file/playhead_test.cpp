@@ -57,6 +57,55 @@ TEST(Playhead, TheNextRoundContinuesTheTime) {
   }
 }
 
+TEST(Playhead, SeeksWithinASegment) {
+  const Recording recording = two_segments();
+  Playhead head(recording, false);
+  EXPECT_EQ(head.seek(17), 17);
+  ASSERT_TRUE(head.find_next());
+  EXPECT_EQ(head.segment(), 1u);
+  EXPECT_EQ(head.left(), 18);
+  EXPECT_EQ(head.byte(), 56);
+  EXPECT_EQ(head.take_lost(), 0);
+  EXPECT_EQ(head.seek(3), 3) << "back again";
+  ASSERT_TRUE(head.find_next());
+  EXPECT_EQ(head.byte(), 12);
+  head.advance(7);
+  EXPECT_EQ(head.at(), 10);
+  ASSERT_TRUE(head.find_next());
+  EXPECT_EQ(head.at(), 15);
+}
+
+TEST(Playhead, WhereSamplesAreMissingItSaysSo) {
+  const Recording recording = two_segments();
+  Playhead head(recording, false);
+  for (const SampleIndex at : {10, 12, 15}) {
+    EXPECT_EQ(head.seek(at), 10) << at;
+    ASSERT_TRUE(head.find_next());
+    EXPECT_EQ(head.at(), 15);
+    EXPECT_EQ(head.byte(), 48);
+    EXPECT_EQ(head.take_lost(), 5);
+  }
+}
+
+TEST(Playhead, BehindTheEndThereIsNothing) {
+  const Recording recording = two_segments();
+  Playhead head(recording, false);
+  EXPECT_EQ(head.seek(35), 35);
+  EXPECT_FALSE(head.find_next());
+  EXPECT_EQ(head.seek(1'000'000), 35);
+}
+
+TEST(Playhead, TheFrequencyIsThatBeforeTheNextSample) {
+  Recording recording = two_segments();
+  recording.segments[0].frequency_hz = 1e6;
+  recording.segments[1].frequency_hz = 2e6;
+  Playhead head(recording, false);
+  for (const auto& [at, hz] : {std::pair{0, 1e6}, {5, 1e6}, {12, 1e6}, {15, 1e6}, {16, 2e6}}) {
+    head.seek(at);
+    EXPECT_EQ(head.frequency_hz(), hz) << at;
+  }
+}
+
 TEST(Playhead, WithoutAnySampleItEnds) {
   Recording recording = two_segments();
   for (Segment& segment : recording.segments) segment.samples = 0;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/integer.hpp"
 #include "radio/file/file_bytes.hpp"
 #include "radio/file/npy_recording.hpp"
 #include "radio/file/raw_recording.hpp"
@@ -66,6 +67,12 @@ void replace_with(const RecordingKeys& keys, Recording& r) {
 std::int64_t Recording::samples() const noexcept {
   std::int64_t all = 0;
   for (const Segment& s : segments) all += s.samples;
+  return all;
+}
+
+SampleIndex Recording::length() const noexcept {
+  SampleIndex all = samples();
+  for (std::size_t s = 1; s < segments.size(); ++s) all = saturated_add(all, segments[s].lost);
   return all;
 }
 

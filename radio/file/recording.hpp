@@ -52,6 +52,8 @@ struct Recording {
   /// From one sample of a channel to the next.
   std::int64_t step_bytes() const noexcept { return row_bytes ? format->bytes : format->bytes * channels; }
   std::int64_t samples() const noexcept;
+  /// The same with those that are missing between segments.
+  SampleIndex length() const noexcept;
   StreamInfo info() const;
 };
 
