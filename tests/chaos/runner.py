@@ -25,7 +25,7 @@ def arguments():
     parser.add_argument("--seed", type=int, default=1, help="the first one (1)")
     parser.add_argument("--seeds", type=int, default=100, help="how many (100)")
     parser.add_argument("--hours", type=float, help="run for this long, ignoring --seeds")
-    parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1), help="parallel daemons (two per CPU)")
+    parser.add_argument("--jobs", type=int, default=3 * (os.cpu_count() or 1), help="parallel daemons (three per CPU)")
     parser.add_argument("--seconds", type=float, default=2.5, help="of faults in a seed (2.5)")
     parser.add_argument("--only", action="append", default=[], help="only faults with this prefix, e.g. peers or host.clock")
     parser.add_argument("--keep", action="append", type=int, default=[], help="for one seed: these lines of its schedule")
