@@ -35,7 +35,7 @@ Intake::Intake(const SourceOptions& source, std::unique_ptr<Source> opened, Engi
   cutter_.reserve(engine.offers_left());
   clock_.limit_gaps(engine.plan().most_position());
   silence_.set_patience(options_, clock_.durations().ns_of(cutter_.block()));
-  tunings_.watch(options_.calibration, source, link_.info());
+  tunings_.watch(options_.calibration, source, link_.now());
 }
 
 Intake::~Intake() {

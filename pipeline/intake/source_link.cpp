@@ -16,7 +16,9 @@ SourceLink::SourceLink(std::string name, const SourceOptions& options, std::uniq
 }
 
 Excerpt SourceLink::excerpt(const Reach& reach) {
-  return source_->excerpt(reach.past, reach.future);
+  const Excerpt excerpt = calls_.call([&] { return source_->excerpt(reach.past, reach.future); });
+  read_keys();
+  return excerpt;
 }
 
 Received SourceLink::receive(std::span<std::byte* const> into, std::int64_t most) {
