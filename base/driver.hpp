@@ -84,8 +84,9 @@ class Source {
  public:
   virtual ~Source() = default;
   virtual StreamInfo info() const = 0;
-  /// Called once, before the first `receive`, if blocks need so many samples before and after them: a source that plays
-  /// a part of something also delivers these, as far as it has them. `info` then has the frequency before `at`.
+  /// A pipeline calls it once, before the first `receive`: its blocks need so many samples before and after them. A
+  /// source that plays a part of something then delivers these as well, as far as it has them, and `info` has the
+  /// frequency before `at`. Without the call, it delivers only the part.
   virtual Excerpt excerpt(std::int64_t /*past*/, std::int64_t /*future*/) { return {}; }
   /// Waits up to about 100 ms, then writes up to `most` samples of channel c to `into[c]`. A driver's exception
   /// counts as `failed`.

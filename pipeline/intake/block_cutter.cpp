@@ -36,8 +36,8 @@ std::int64_t BlockCutter::wanted(std::int64_t samples) const noexcept {
 /// The next place where a block ends.
 SampleIndex BlockCutter::boundary_after(SampleIndex sample) const noexcept {
   SampleIndex next = (sample / block_ + 1) * block_;
-  for (const SampleIndex end : {excerpt_.first, excerpt_.end})
-    if (sample < end) next = std::min(next, end);
+  for (const SampleIndex edge : {excerpt_.first, excerpt_.end})
+    if (sample < edge) next = std::min(next, edge);
   return next;
 }
 

@@ -13,9 +13,8 @@
 
 namespace iqd {
 
-/// Cuts the stream into blocks. Their boundaries are multiples of the block's length, whatever was lost, and
-/// the ends of the excerpt. Knows where in
-/// the ring each sample is, but does not access the ring's memory. One thread.
+/// Cuts the stream into blocks. Their boundaries are multiples of the block's length, whatever was lost, and both ends of
+/// the excerpt. Knows where in the ring each sample is, but does not access the ring's memory. One thread.
 ///
 /// A block is complete when its future has arrived, or when nothing will follow it; the caller takes complete blocks
 /// after each call that may have completed one.

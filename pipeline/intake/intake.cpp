@@ -23,12 +23,11 @@ Intake::Intake(const SourceOptions& source, std::unique_ptr<Source> opened, Engi
                Counters& counters)
     : options_(std::move(options)),
       counters_(counters),
-      link_(options_.name, source, std::move(opened)),
-      excerpt_(link_.excerpt(engine.plan().window())),
+      link_(options_.name, source, std::move(opened), engine.plan().window()),
       meter_(options_.name, link_.info(), counters_.channels),
       clock_(options_.name, link_.info(), counters_),
       tunings_(link_.now().frequency_hz, engine.plan().ports.front().shape.frequency_hz, counters_),
-      cutter_(engine.plan().block, engine.plan().window(), clock_, tunings_, excerpt_),
+      cutter_(engine.plan().block, engine.plan().window(), clock_, tunings_, link_.excerpt()),
       feed_(engine, cutter_),
       writer_(link_.info(), engine.ring()),
       silence_(options_.name, link_.info(), counters_) {

@@ -80,7 +80,6 @@ class Intake {
   IntakeOptions options_;
   Counters& counters_;
   SourceLink link_;
-  const Excerpt excerpt_;
   LevelMeter meter_;
   StreamClock clock_;
   TuningLog tunings_;

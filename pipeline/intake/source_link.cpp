@@ -10,15 +10,11 @@
 
 namespace iqd {
 
-SourceLink::SourceLink(std::string name, const SourceOptions& options, std::unique_ptr<Source> opened)
+SourceLink::SourceLink(std::string name, const SourceOptions& options, std::unique_ptr<Source> opened,
+                       const Reach& reach)
     : name_(std::move(name)), options_(&options), source_(std::move(opened)), info_(source_->info()) {
+  excerpt_ = calls_.call([&] { return source_->excerpt(reach.past, reach.future); });
   read_keys();
-}
-
-Excerpt SourceLink::excerpt(const Reach& reach) {
-  const Excerpt excerpt = calls_.call([&] { return source_->excerpt(reach.past, reach.future); });
-  read_keys();
-  return excerpt;
 }
 
 Received SourceLink::receive(std::span<std::byte* const> into, std::int64_t most) {

@@ -18,10 +18,13 @@ namespace iqd {
 /// driver throws, the source has failed. One thread, except where noted.
 class SourceLink {
  public:
-  SourceLink(std::string name, const SourceOptions& options, std::unique_ptr<Source> opened);
+  /// `reach`: what blocks need before and after them.
+  SourceLink(std::string name, const SourceOptions& options, std::unique_ptr<Source> opened, const Reach& reach);
 
   /// The stream as first opened, but with the clock of the last opening.
   const StreamInfo& info() const noexcept { return info_; }
+  /// What it delivers, and which of it becomes results.
+  const Excerpt& excerpt() const noexcept { return excerpt_; }
   /// What the source reports now; only while it is open.
   StreamInfo now() const { return source_->info(); }
   bool is_open() const noexcept { return source_ != nullptr; }
@@ -29,8 +32,6 @@ class SourceLink {
   /// Opens the source with these options from now on.
   void reopen_with(const SourceOptions& options) noexcept { options_ = &options; }
 
-  /// See Source::excerpt.
-  Excerpt excerpt(const Reach& reach);
   Received receive(std::span<std::byte* const> into, std::int64_t most);
   /// Throws if the driver refuses; see Source::retune.
   std::optional<std::int64_t> retune(const SourceOptions& to);
@@ -63,6 +64,7 @@ class SourceLink {
   StreamInfo info_;
   bool is_there_ = true;  // as far as is known, while iqd waits for it
   CallWatch calls_;
+  Excerpt excerpt_;
   mutable std::mutex told_mutex_;  // of what other threads may ask
   std::string trouble_;
   DeviceKeys device_keys_;

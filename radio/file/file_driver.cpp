@@ -40,10 +40,10 @@ class FileSourceOptions final : public SourceOptions {
              .low = 0,
              .high = kMostSigmfChannels,
              .shapes = true});
-    v.field("start", settings_.part.start,
+    v.field("start", part_.start,
             {.help = "first sample that becomes results, as a number of samples or a time; the ones before it are only "
                      "past"});
-    v.field("samples", settings_.part.samples,
+    v.field("samples", part_.samples,
             {.help = "how many become results, or for how long; fewer if the recording ends"});
     v.field("repeat", settings_.repeat, {.help = "repeat without end"});
     v.field("pace", settings_.pace, {.help = "play at the sample rate, not as fast as possible"});
@@ -56,7 +56,7 @@ class FileSourceOptions final : public SourceOptions {
     const Recording recording = read_recording(path_, problems, keys_);
     if (problems.empty() && recording.samples() == 0) problems.push_back(recording.data + ": holds no samples");
     if (problems.empty())
-      played_part(settings_.part, recording,
+      played_part(part_, recording,
                   [&](std::string_view key, std::string what) { section.problem(key, std::move(what)); });
     for (std::string& p : problems) section.problem("path", std::move(p));
     for (const std::string_view key : {"start", "samples"})
@@ -64,7 +64,7 @@ class FileSourceOptions final : public SourceOptions {
         section.problem(key, "cannot be set with repeat, which plays the whole recording");
     return recording.info();
   }
-  std::unique_ptr<Source> open() const override { return open_recording(path_, keys_, settings_); }
+  std::unique_ptr<Source> open() const override { return open_recording(path_, keys_, settings_, part_); }
   Needs needs(const StreamInfo& stream) const override { return {FileSource::need(path_, stream)}; }
   std::string path() const override { return path_; }
   std::string calibration() const override { return calibration_; }
@@ -72,6 +72,7 @@ class FileSourceOptions final : public SourceOptions {
  private:
   std::string path_;
   RecordingKeys keys_;
+  PartKeys part_;
   FileSourceSettings settings_;
   std::string calibration_;
 };

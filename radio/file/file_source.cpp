@@ -26,14 +26,13 @@ constexpr double kPacedSeconds = 0.001;              // shortest wait: shorter o
 
 FileSource::FileSource(Recording recording, FileSourceSettings settings)
     : recording_(std::move(recording)),
-      settings_(std::move(settings)),
-      part_(played_part(settings_.part, recording_, [](std::string_view, const std::string&) {})),
+      settings_(settings),
       file_(recording_),
-      playhead_(recording_, settings_.repeat),
-      end_(part_.end),
+      playhead_(recording_, settings.repeat),
+      end_(settings.part.end),
       frequency_hz_(recording_.info().frequency_hz),
       pace_(recording_.rate_hz) {
-  playhead_.seek(part_.first);
+  playhead_.seek(settings_.part.at);
   for (const std::string& remark : recording_.remarks) log::warn("{}: {}", recording_.path, remark);
   if (recording_.announced > 0)
     log::warn(
@@ -54,10 +53,11 @@ StreamInfo FileSource::info() const {
 }
 
 Excerpt FileSource::excerpt(std::int64_t past, std::int64_t future) {
-  const SampleIndex at = playhead_.seek(std::max<SampleIndex>(part_.first - past, 0));
+  Excerpt part = settings_.part;
+  part.at = playhead_.seek(std::max<SampleIndex>(part.first - past, 0));
   frequency_hz_ = playhead_.frequency_hz();
-  end_ = saturated_add(part_.end, future);
-  return {at, part_.first, part_.end};
+  end_ = saturated_add(part.end, future);
+  return part;
 }
 
 Received FileSource::receive(std::span<std::byte* const> into, std::int64_t most) {
@@ -93,15 +93,15 @@ std::int64_t FileSource::wait_until_due(std::int64_t wanted) {
 }
 
 std::unique_ptr<FileSource> open_recording(const std::string& path, const RecordingKeys& keys,
-                                           FileSourceSettings settings) {
+                                           FileSourceSettings settings, const PartKeys& part) {
   std::vector<std::string> problems;
   Recording recording = read_recording(path, problems, keys);
   if (problems.empty())
-    played_part(settings.part, recording, [&](std::string_view key, const std::string& what) {
+    settings.part = played_part(part, recording, [&](std::string_view key, const std::string& what) {
       problems.push_back(fmt::format("{}: {} {}", path, key, what));
     });
   if (!problems.empty()) throw SetupError(fmt::format("{}", fmt::join(problems, "\n")));
-  return std::make_unique<FileSource>(std::move(recording), std::move(settings));
+  return std::make_unique<FileSource>(std::move(recording), settings);
 }
 
 }  // namespace iqd::radio

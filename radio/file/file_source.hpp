@@ -17,7 +17,7 @@
 namespace iqd::radio {
 
 struct FileSourceSettings {
-  PartKeys part{};      // what becomes results
+  Excerpt part{};       // what becomes results
   bool repeat = false;  // starts over without end; sample index and time continue
   bool pace = false;    // at the sample rate, by the steady clock; gaps take no time
 };
@@ -44,7 +44,6 @@ class FileSource final : public Source {
 
   const Recording recording_;
   const FileSourceSettings settings_;
-  const PlayedPart part_;
   SampleFile file_;
   Playhead playhead_;
   SampleIndex end_;      // of what is played
@@ -53,8 +52,9 @@ class FileSource final : public Source {
   Pause pause_;
 };
 
-/// Opens any recording for reading. Throws SetupError with everything that is wrong with it, a line each.
+/// Opens any recording, or a part of it, for reading. Throws SetupError with everything that is wrong with it, a line
+/// each.
 std::unique_ptr<FileSource> open_recording(const std::string& path, const RecordingKeys& keys = {},
-                                           FileSourceSettings settings = {});
+                                           FileSourceSettings settings = {}, const PartKeys& part = {});
 
 }  // namespace iqd::radio

@@ -29,9 +29,9 @@ std::optional<std::int64_t> samples_in(const std::string& text, double rate_hz, 
 
 }  // namespace
 
-PlayedPart played_part(const PartKeys& keys, const Recording& recording,
-                       const std::function<void(std::string_view key, std::string what)>& report) {
-  PlayedPart part;
+Excerpt played_part(const PartKeys& keys, const Recording& recording,
+                    const std::function<void(std::string_view key, std::string what)>& report) {
+  Excerpt part;
   std::string why;
   const SampleIndex all = recording.length();
   if (!keys.start.empty()) {
@@ -44,7 +44,7 @@ PlayedPart played_part(const PartKeys& keys, const Recording& recording,
       report("start", fmt::format("is beyond the end: {} has {} samples, {}", recording.path, all,
                                   quantity_text(static_cast<double>(all) / recording.rate_hz, Unit::seconds)));
     else
-      part.first = *first;
+      part.at = part.first = *first;
   }
   if (keys.samples.empty()) return part;
   const auto samples = samples_in(keys.samples, recording.rate_hz, why);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <string>
 #include <string_view>
 
@@ -17,14 +16,9 @@ struct PartKeys {
   std::string samples{};
 };
 
-/// The same in samples, counted from the recording's first, with those that are missing in it.
-struct PlayedPart {
-  SampleIndex first = 0;
-  SampleIndex end = std::numeric_limits<SampleIndex>::max();
-};
-
-/// `report` gets each problem, with its key.
-PlayedPart played_part(const PartKeys& keys, const Recording& recording,
-                       const std::function<void(std::string_view key, std::string what)>& report);
+/// The same in samples, counted from the recording's first, with those that are missing in it. It delivers none around
+/// them. `report` gets each problem, with its key.
+Excerpt played_part(const PartKeys& keys, const Recording& recording,
+                    const std::function<void(std::string_view key, std::string what)>& report);
 
 }  // namespace iqd::radio

@@ -14,7 +14,7 @@ PRESENT = [*range(20_000), *range(20_700, 55_700), *range(68_045, LENGTH)]
 TIME_NS = 1_743_422_400_000_000_000
 OUT = "publish: [{port: fir.out, bind: \"tcp://127.0.0.1:*\"}]\n"
 # What a message of the whole run and one of a part have in common.
-SAME = ("sample", "shape", "dtype", "time_ns", "sample_rate", "frequency", "gap", "position", "tuned")
+SAME = ("sample", "shape", "dtype", "time_ns", "sample_rate", "frequency", "gap", "tuned")
 # The stages, and the port that is read.
 FIR = f"rotate: {{frequency: 12345.6 Hz}}, fir: {{taps: {np.hanning(97).tolist()}, decimation: 8}}", "fir.out"
 RESAMPLER = "rotate: {frequency: -7 kHz}, resampler: {rate: 300 kS/s}", "resampler.out"
@@ -30,7 +30,6 @@ def recording_with_holes(folder):
     captures = [{"core:sample_start": start, "core:frequency": frequency, "core:global_index": index,
                  "core:datetime": f"2025-03-31T12:00:00.{index * 1000:09d}Z"} for start, index, frequency in starts]
     return iqd.write_recording(folder / "holes", x, RATE, captures=captures)
-
 
 
 class Excerpts(iqd.SystemTest):
