@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -71,7 +72,7 @@ struct Rig {
     tx = device->setupStream(SOAPY_SDR_TX, format, with, stream_args);
     ASSERT_EQ(device->activateStream(tx), 0);
   }
-  /// One read, repeated after a time-out: the words of each channel; also sets `flags` and `time`.
+  /// One read, repeated after a time-out: the words of each channel; also sets `code`, `flags` and `time`.
   std::vector<Words> read(std::size_t most = 100'000) {
     std::vector<Shorts> x(channels, Shorts(2 * most));
     std::vector<void*> buffers;
@@ -87,16 +88,14 @@ struct Rig {
                            static_cast<std::uint16_t>(x[c][2 * n + 1]));
     return words;
   }
-  /// A whole capture; `time` is that of its first sample. Checks that the times within it are continuous.
+  /// A whole capture, or an exception; `time` is that of its first sample. Checks that the times within it are
+  /// continuous.
   std::vector<Words> capture(std::size_t most = 100'000, double rate = 40e6) {
     std::vector<Words> all(channels);
     long long began = 0;
     do {
       const auto part = read(most);
-      if (code <= 0) {
-        ADD_FAILURE() << SoapySDR_errToStr(code);
-        return all;
-      }
+      if (code <= 0) throw std::runtime_error(SoapySDR_errToStr(code));
       EXPECT_TRUE(flags & SOAPY_SDR_HAS_TIME);
       if (all[0].empty()) began = time;
       EXPECT_NEAR(static_cast<double>(time - began), static_cast<double>(all[0].size()) * 1e9 / rate, 1.0);
@@ -105,14 +104,15 @@ struct Rig {
     time = began;
     return all;
   }
-  int write(const Shorts& iq, int with = 0, long long at = 0, std::size_t rows = 1) {
+  /// One write, repeated after a time-out. Another thread may read meanwhile.
+  int write(const Shorts& iq, int with = 0, long long at = 0, std::size_t rows = 1) const {
     std::vector<const void*> buffers(rows, iq.data());
-    for (int i = 0; i < 300; ++i) {
+    int sent = SOAPY_SDR_TIMEOUT;
+    for (int i = 0; i < 300 && sent == SOAPY_SDR_TIMEOUT; ++i) {
       int given = with;
-      code = device->writeStream(tx, buffers.data(), iq.size() / 2, given, at, 100'000);
-      if (code != SOAPY_SDR_TIMEOUT) break;
+      sent = device->writeStream(tx, buffers.data(), iq.size() / 2, given, at, 100'000);
     }
-    return code;
+    return sent;
   }
   int status() {
     std::size_t mask = 0;

@@ -114,9 +114,9 @@ void Node::configure(const std::vector<std::uint32_t>& words) {
 }
 
 void Node::trigger(std::uint32_t id) {
+  const std::lock_guard lock(mutex_);
   if (faults_.loses_trigger() || !board_.listens_to(id) || faults_.deaf()) return;
   ++seen_.triggers;
-  const std::lock_guard lock(mutex_);
   const Board::Started started = board_.trigger(steady_ns());
   seen_.sent += started.sent;
   seen_.captures += started.captures;

@@ -64,7 +64,7 @@ class Node {
   Datagram reply(const Fields& request, std::uint32_t flags, const std::vector<std::uint32_t>& words) const;
 
   Options options_;
-  bool configured_;
+  std::atomic<bool> configured_;
   Seen seen_;
   CommandLog commands_;
   FaultInjector faults_;
