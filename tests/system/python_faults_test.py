@@ -124,7 +124,7 @@ stages:
 
     def test_descriptors_may_be_closed(self):
         """The call succeeds; then the process is cut off, and another one takes its place."""
-        with self.daemon(self.pipeline("params: {fault: closes}", source="generate: {rate: 200e3, samples: 81920, pace: true}")) as daemon:
+        with self.daemon(self.pipeline("params: {fault: closes}")) as daemon:
             self.assertEqual(daemon.wait(), 0, daemon.text)
             final = daemon.final[0]
             self.assertConserved(final)

@@ -42,14 +42,18 @@ class Scripts(unittest.TestCase):
                          [["one", "ok"], ["two", "FAILED"], ["three", "ok"], ["total", "FAILED"]])
 
     def test_what_failed_stands_at_the_end(self):
-        log = ["[  FAILED  ] Unit.Test (3 ms)", "a.cpp:3: runtime error: overflow", "[  FAILED  ] 1 test",
+        values = ["b.cpp:7: Failure", "Expected equality of these values:", "  x", "    Which is: 1", "  y", "    Which is: 2"]
+        calls = ["==5==ERROR: AddressSanitizer: SEGV", *(f"    #{i} 0x1f in f{i}" for i in range(12))]
+        log = [*values, "[  FAILED  ] Unit.Test (3 ms)", "a.cpp:3: runtime error: overflow", "[  FAILED  ] 1 test",
+               *calls, "    #12 0x1f in f12", "SUMMARY: AddressSanitizer: SEGV a.cpp:9",
                "      Start 1: good", "1/3 Test #1: good ......   Passed", "      Start 2: bad",
                "2/3 Test #2: bad ......***Failed", "why it failed", "      Start 3: off", "3/3 Test #3: off ...***Skipped"]
         text = f'. {ROOT}/tools/parts.sh; bad() {{ printf "%s\\n" "$@"; return 1; }}; part tests bad "$@"; finish'
         done = run("bash", "-euo", "pipefail", "-c", text, "bash", *log)
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stdout.split("== what failed in: tests\n")[1].splitlines()[:5],
-                         ["[  FAILED  ] Unit.Test (3 ms)", "a.cpp:3: runtime error: overflow",
+        self.assertEqual(done.stdout.split("== what failed in: tests\n")[1].splitlines()[:25],
+                         [*values, "[  FAILED  ] Unit.Test (3 ms)", "a.cpp:3: runtime error: overflow",
+                          *calls, "SUMMARY: AddressSanitizer: SEGV a.cpp:9",
                           "2/3 Test #2: bad ...***Failed", "why it failed", ""])
 
 
