@@ -30,6 +30,8 @@ class Reader {
   }
 
   const StreamInfo& info() const { return info_; }
+  /// Of the samples that were read last: a recording may be retuned before they come.
+  double frequency_hz() const { return source_->info().frequency_hz; }
   const std::vector<SampleLevel>& levels() const { return levels_; }
 
   /// Appends up to `most` samples to each channel; 0 at the end. Without `to` they are discarded.
@@ -86,6 +88,7 @@ Capture capture(const SourceOptions& source, std::int64_t samples) {
   for (std::int64_t left = samples; left > 0;) {
     const std::int64_t n = reader.read(left, &taken.channels);
     if (n == 0) break;
+    if (left == samples) taken.info.frequency_hz = reader.frequency_hz();
     left -= n;
   }
   for (const SampleLevel& level : reader.levels())
