@@ -22,6 +22,7 @@ struct SampleBlock {
   std::int64_t future = 0;     // valid samples after them
   std::int64_t gap = 0;        // samples lost just before `first`
   bool fresh = false;          // the stream begins here, or restarts after a gap
+  bool warms = false;          // only lets stages settle: it has no results, and counts nowhere
   std::int64_t dropped = 0;    // samples lost since the start of the stream, for any reason
   SampleIndex tuned = -1;      // the radio was retuned from this sample on; -1: no retune
   double retuned_hz = 0;       // offset of the radio's frequency from the plan's, at the end of the block

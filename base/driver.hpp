@@ -19,6 +19,7 @@
 #include "base/claim.hpp"
 #include "base/device_key.hpp"
 #include "base/need.hpp"
+#include "base/played_window.hpp"
 #include "base/shape.hpp"
 
 namespace iqd {
@@ -41,6 +42,7 @@ struct StreamInfo {
   bool from_peer = false;   // others feed it: it can wait, but is not meant to fall silent
   std::string hardware{};   // for recordings: `USRP E320 3150a2f, firmware 4.3, FPGA 8.2`
   double full_scale = 0;    // largest real or imaginary part; 0: its element's range, or unknown
+  std::int64_t edges = 0;   // its results begin and end at multiples of so many samples; 0: at the stream's ends
   Known known = Known::whole;
 };
 
@@ -60,6 +62,10 @@ struct Received {
   std::int64_t lost = 0;  // known to be missing just before these samples
   bool has_time = false;
   std::int64_t time_ns = 0;  // of the first sample
+  /// The same, however the stream is cut into calls: the sample so many before the first has this time. 0: no other
+  /// sample's is known.
+  std::int64_t since = 0;
+  std::int64_t since_ns = 0;
   /// A piece ends here: the next samples have another time and no past, and nothing is missing. With `nothing`: the
   /// next piece is not due yet.
   bool ends = false;
@@ -69,9 +75,17 @@ struct Received {
   bool again = false;
 };
 
+/// What the blocks of a stream are made of: `past` and `future` are what each needs before and after it.
+struct BlockNeeds {
+  std::int64_t block = 0;
+  std::int64_t past = 0;
+  std::int64_t future = 0;
+};
+
 /// The part of a stream that becomes results. Samples are counted from the beginning of the whole stream.
 struct Excerpt {
-  SampleIndex at = 0;     // the first sample that the source delivers; those before `first` are only past
+  SampleIndex at = 0;     // the first sample that the source delivers; what lies before blocks is only past
+  std::int64_t warm = 0;  // blocks begin so many samples before `first`, to let stages with a state settle
   SampleIndex first = 0;  // of the results
   SampleIndex end = std::numeric_limits<SampleIndex>::max();  // of the results; what follows is only future
 };
@@ -84,10 +98,10 @@ class Source {
  public:
   virtual ~Source() = default;
   virtual StreamInfo info() const = 0;
-  /// A pipeline calls it once, before the first `receive`: its blocks need so many samples before and after them. A
-  /// source that plays a part of something then delivers these as well, as far as it has them, and `info` has the
-  /// frequency before `at`. Without the call, it delivers only the part.
-  virtual Excerpt excerpt(std::int64_t /*past*/, std::int64_t /*future*/) { return {}; }
+  /// A pipeline calls it once, before the first `receive`. A source that plays a part of something then delivers what
+  /// blocks need around it as well, as far as it has that, and `info` has the frequency before `at`. Without the call,
+  /// it delivers only the part.
+  virtual Excerpt excerpt(const BlockNeeds& /*needs*/) { return {}; }
   /// Waits up to about 100 ms, then writes up to `most` samples of channel c to `into[c]`. A driver's exception
   /// counts as `failed`.
   virtual Received receive(std::span<std::byte* const> into, std::int64_t most) = 0;
@@ -214,6 +228,8 @@ class SourceOptions {
   virtual std::string path() const { return {}; }
   /// The file with the table that `iqd calibrate` made for its channels; empty if none is named.
   virtual std::string calibration() const { return {}; }
+  /// The window of a recording that it plays; null: all of it.
+  virtual std::shared_ptr<PlayedWindow> window() const { return nullptr; }
 };
 
 /// The options passed to a source's `retune`, as the type that opened that source.
@@ -231,6 +247,11 @@ class SinkOptions {
   virtual std::unique_ptr<Sink> open(const PortFormat& format) const = 0;
   /// A sink with these keys is open: `check` need not ask whether it can be opened.
   virtual void note_open() {}
+  /// The source plays a window of a recording: a sink that writes a file keeps what it gets for the join instead.
+  /// `entry`: the one in `sinks`, as JSON.
+  virtual void enter_window(const std::shared_ptr<PlayedWindow>& /*window*/, std::string /*entry*/) {}
+  /// Whether it gets the messages without items, too.
+  virtual bool takes_empty() const { return false; }
   /// Like SourceOptions.
   virtual Claims claims() const { return {}; }
   /// The address that its socket connects to, and the topic there; empty if it binds, or has no topic of its own.

@@ -12,4 +12,7 @@ namespace iqd {
 /// else, its text.
 std::string flow_text(const Node& node);
 
+/// A node as JSON on one line, in which numbers are texts. As YAML, it is read as the node was.
+std::string json_text(const Node& node);
+
 }  // namespace iqd

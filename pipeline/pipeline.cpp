@@ -56,6 +56,7 @@ Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& prob
   sizing_ = drafted->sizing;
   engines_.replace(build(std::move(*drafted), spec_, backends_.backends));
   backends_.settle();
+  if (const auto window = spec_.source->window()) window->device = backends_.names;
   IntakeOptions intake = intake_options(spec_, sizing_);
   calibration_ = intake.calibration;
   asking_for(name_ + ": the samples of all channels", [&] {

@@ -56,6 +56,7 @@ class Pipeline::Routing {
 
   void connect(Route& route, const SinkSpec& sink, const PortFormat& format) {
     route.to = sink.driver->name;
+    route.send_empty = sink.options->takes_empty();
     go_on<SinkSpec>(route, format, [&](const SinkSpec& before, Route& now) {
       if (!same_sink(before, sink) || !same_to_a_sink(format_at_work(now), format)) return false;
       if (now.sink->lossless() != lossless_) return false;

@@ -162,6 +162,7 @@ void add_source(Planner& planner, const PipelineSpec& spec, const StreamInfo& st
   const std::string fault = is_known ? fault_of(source, spec.block) : "";
   if (!fault.empty()) spec.source_section->problem("", "its stream " + fault);
   const bool has_shape = is_known && fault.empty();
+  planner.set_edges(stream.edges);
   planner.add_source("source", has_shape ? source : PortShape());
   if (!has_shape) planner.forget_source("source");
   if (!has_shape || stream.known != StreamInfo::Known::whole) planner.doubt_rates();
@@ -218,6 +219,20 @@ void refuse_shared_carries(const Plan& plan, const PipelineSpec& spec) {
   }
 }
 
+/// One window's state would be another one than that of a run over the windows before it.
+void refuse_carries_in_windows(const Plan& plan, const PipelineSpec& spec) {
+  const auto window = spec.source ? spec.source->window() : nullptr;
+  if (!window || window->warmed) return;
+  for (const PlanStep& step : plan.steps) {
+    if (step.carry_bytes == 0) continue;
+    const StageSpec* const stage = stage_named(spec, step.name);
+    (stage ? stage->section : spec.section)
+        .problem("", fmt::format("{} has a state that passes from block to block, so a window gives other results than "
+                                 "one run; let it settle with `iqd run --warm TIME`",
+                                 step.name));
+  }
+}
+
 }  // namespace
 
 Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue, const PlanTarget& target,
@@ -236,6 +251,7 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
   Plan plan = planner.finish(spec.section, !spec.short_blocks);
   for (PlanOutput& output : plan.outputs) output.format.hardware = stream.hardware;
   refuse_shared_carries(plan, spec);
+  refuse_carries_in_windows(plan, spec);
   for (std::size_t r = 0; r < routes.size(); ++r)
     std::visit(RouteCheck{plan, judged_output(plan, outputs[r], stream)}, routes[r]);
   sort_by_place(problems, before);

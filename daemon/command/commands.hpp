@@ -20,6 +20,7 @@ void add_probe(CommandLine& line);
 void add_sub(CommandLine& line);
 void add_record(CommandLine& line);
 void add_convert(CommandLine& line);
+void add_join(CommandLine& line);
 void add_doctor(CommandLine& line);
 void add_calibrate(CommandLine& line);
 void add_keygen(CommandLine& line);
@@ -47,7 +48,8 @@ struct Loaded {
 
   void read(Document from, std::span<const Override> overrides = {});
 };
-std::unique_ptr<Loaded> load(const std::string& file, std::vector<AddedSink> added = {});
+std::unique_ptr<Loaded> load(const std::string& file, std::vector<AddedSink> added = {},
+                             std::span<const Override> overrides = {});
 /// The pipeline with this name; without a name, the only one. Throws UsageError, which begins with the command.
 PipelineSpec& choose_pipeline(std::string_view command, Spec& spec, const std::string& name);
 

@@ -4,8 +4,10 @@
 
 #include <cstdio>
 
+#include "base/files/sha256.hpp"
 #include "base/host_limits.hpp"
 #include "base/log.hpp"
+#include "config/flow_text.hpp"
 #include "daemon/command/commands.hpp"
 #include "daemon/http/http_access.hpp"
 #include "publish/publish_options.hpp"
@@ -37,13 +39,21 @@ void log_warnings(const Problems& problems) {
 void Loaded::read(Document from, std::span<const Override> overrides) {
   document = std::move(from);
   spec = read_spec(document, catalogue(), problems, overrides, added);
+  for (const PipelineSpec& p : spec.pipelines) {
+    const auto window = p.source ? p.source->window() : nullptr;
+    if (!window) continue;
+    Sha256 hash;
+    hash.add(json_text(document.root));
+    window->pipeline = hash.hex();
+  }
 }
 
-std::unique_ptr<Loaded> load(const std::string& file, std::vector<AddedSink> added) {
+std::unique_ptr<Loaded> load(const std::string& file, std::vector<AddedSink> added,
+                             std::span<const Override> overrides) {
   auto loaded = std::make_unique<Loaded>();
   loaded->added = std::move(added);
   const std::size_t before = heap_bytes();
-  loaded->read(load_document(file, loaded->problems));
+  loaded->read(load_document(file, loaded->problems), overrides);
   check_monitor(loaded->spec);
   // It is kept for later changes. It cannot be attributed to pipelines, so each gets an equal share.
   const std::size_t taken = heap_growth(before);

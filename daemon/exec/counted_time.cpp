@@ -12,8 +12,8 @@ class CountedTime final : public Source {
  public:
   explicit CountedTime(std::unique_ptr<Source> source) : source_(std::move(source)) {}
   StreamInfo info() const override { return source_->info(); }
-  Excerpt excerpt(std::int64_t past, std::int64_t future) override {
-    const Excerpt excerpt = source_->excerpt(past, future);
+  Excerpt excerpt(const BlockNeeds& needs) override {
+    const Excerpt excerpt = source_->excerpt(needs);
     next_ = excerpt.at;
     return excerpt;
   }
@@ -27,6 +27,8 @@ class CountedTime final : public Source {
     if (!received.has_time && time_ns < 9e18) {
       received.has_time = true;
       received.time_ns = std::llround(time_ns);
+      received.since = next_;
+      received.since_ns = 0;
     }
     next_ += received.samples;
     return received;

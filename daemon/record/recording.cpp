@@ -80,7 +80,7 @@ class LimitedSource final : public Source {
   LimitedSource(std::unique_ptr<Source> source, std::shared_ptr<RecordingLimit> limit)
       : source_(std::move(source)), limit_(std::move(limit)) {}
   StreamInfo info() const override { return source_->info(); }
-  Excerpt excerpt(std::int64_t past, std::int64_t future) override { return source_->excerpt(past, future); }
+  Excerpt excerpt(const BlockNeeds& needs) override { return source_->excerpt(needs); }
   Received receive(std::span<std::byte* const> into, std::int64_t most) override {
     if (!limit_->reached && !limit_->refused) return source_->receive(into, most);
     Received ended;

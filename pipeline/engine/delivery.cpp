@@ -82,6 +82,7 @@ void Delivery::succeed(const Delivery& before) {
 
 void Delivery::publish(const BlockWork& work, int slot) {
   const SampleBlock& block = work.block();
+  if (block.warms) return;
   for (OutputIndex o = 0; o < plan_.outputs.size(); ++o) close_rows(work, o);
   refused_->begin(block_);
   bool all = true;
@@ -106,7 +107,7 @@ void Delivery::publish(const BlockWork& work, int slot) {
 }
 
 void Delivery::count_dropped(const BlockWork& work, Drop why) noexcept {
-  counters_.drops(why).add(static_cast<std::uint64_t>(work.block().length));
+  if (!work.block().warms) counters_.drops(why).add(static_cast<std::uint64_t>(work.block().length));
 }
 
 void Delivery::finish(bool has_successor) {

@@ -21,7 +21,7 @@ void set_tuning(Message& m, const SampleBlock& block, double moved_hz, bool on_a
 }  // namespace
 
 std::int64_t extent_of(const PlanOutput& output, const BlockWork::Output& result) noexcept {
-  return output.format.varying < 0 ? 1 : result.extent;
+  return output.format.varying < 0 ? std::min<std::int64_t>(result.extent, 1) : result.extent;
 }
 
 Message result_message(const Plan& plan, OutputIndex index, const BlockWork& work) noexcept {

@@ -36,7 +36,7 @@ std::int64_t BlockCutter::wanted(std::int64_t samples) const noexcept {
 /// The next place where a block ends.
 SampleIndex BlockCutter::boundary_after(SampleIndex sample) const noexcept {
   SampleIndex next = (sample / block_ + 1) * block_;
-  for (const SampleIndex edge : {excerpt_.first, excerpt_.end})
+  for (const SampleIndex edge : {excerpt_.first - excerpt_.warm, excerpt_.first, excerpt_.end})
     if (sample < edge) next = std::min(next, edge);
   return next;
 }
@@ -117,7 +117,8 @@ void BlockCutter::cut() {
     block.time_ns = clock_.time_of(block_first_);
     block.time = clock_.source();
     tunings_.mark(block);
-    if (is_wanted(block.first)) held_.push_back(block);
+    block.warms = block.first < excerpt_.first;
+    if (is_cut(block.first)) held_.push_back(block);
   }
   block_first_ = position_;
   if (position_ >= block_end_) block_end_ = boundary_after(position_);

@@ -20,7 +20,7 @@ namespace iqd {
 /// after each call that may have completed one.
 class BlockCutter {
  public:
-  /// Only samples of the excerpt become blocks.
+  /// Only samples of the excerpt become blocks, and those of its warm start.
   BlockCutter(std::int64_t block, Reach reach, const StreamClock& clock, TuningLog& tunings,
               const Excerpt& excerpt = {}) noexcept;
 
@@ -73,7 +73,9 @@ class BlockCutter {
   void leave_out(std::int64_t samples) noexcept;
   void find_place() noexcept;
   SampleIndex boundary_after(SampleIndex sample) const noexcept;
-  bool is_wanted(SampleIndex sample) const noexcept { return sample >= excerpt_.first && sample < excerpt_.end; }
+  bool is_cut(SampleIndex sample) const noexcept {
+    return sample >= excerpt_.first - excerpt_.warm && sample < excerpt_.end;
+  }
 
   struct Ring {
     SampleIndex from = 0;     // it holds all samples from here on

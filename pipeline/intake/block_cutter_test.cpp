@@ -74,6 +74,18 @@ TEST_F(BlockCutterTest, OnlyTheExcerptBecomesBlocks) {
   }
 }
 
+TEST_F(BlockCutterTest, AWarmStartHasBlocksWithoutResults) {
+  BlockCutter c = cutter({.past = 100}, {.at = 900, .warm = 100, .first = 1100, .end = 1170});
+  EXPECT_EQ(c.wanted(210), 10);
+  c.arrived(270);
+  const auto blocks = take(c);
+  ASSERT_EQ(blocks.size(), 5u);
+  EXPECT_EQ(blocks[0].first, 1000);
+  EXPECT_EQ(blocks[2].end(), 1100);
+  EXPECT_EQ(blocks[4].end(), 1170);
+  for (const SampleBlock& block : blocks) EXPECT_EQ(block.warms, block.first < 1100) << block.first;
+}
+
 TEST_F(BlockCutterTest, AGapBeforeTheExcerptIsItsOwnOnlyIfItTouchesIt) {
   for (const SampleIndex first : {SampleIndex{640}, SampleIndex{650}}) {
     BlockCutter c = cutter({.past = 64}, {.at = 600, .first = first});

@@ -17,13 +17,17 @@ constexpr std::int64_t kLongestPatienceNs = 5'000'000;  // less than any radio's
 /// A call takes 100 ms if nothing comes. A call longer than this may hang; a shorter one may have waited for its CPU.
 constexpr std::int64_t kLongCallNs = 250'000'000;
 
+BlockNeeds needs_of(const Plan& plan) {
+  return {plan.block, plan.window().past, plan.window().future};
+}
+
 }  // namespace
 
 Intake::Intake(const SourceOptions& source, std::unique_ptr<Source> opened, Engine& engine, IntakeOptions options,
                Counters& counters)
     : options_(std::move(options)),
       counters_(counters),
-      link_(options_.name, source, std::move(opened), engine.plan().window()),
+      link_(options_.name, source, std::move(opened), needs_of(engine.plan())),
       meter_(options_.name, link_.info(), counters_.channels),
       clock_(options_.name, link_.info(), counters_),
       tunings_(link_.now().frequency_hz, engine.plan().ports.front().shape.frequency_hz, counters_),

@@ -11,9 +11,9 @@
 namespace iqd {
 
 SourceLink::SourceLink(std::string name, const SourceOptions& options, std::unique_ptr<Source> opened,
-                       const Reach& reach)
+                       const BlockNeeds& needs)
     : name_(std::move(name)), options_(&options), source_(std::move(opened)), info_(source_->info()) {
-  excerpt_ = calls_.call([&] { return source_->excerpt(reach.past, reach.future); });
+  excerpt_ = calls_.call([&] { return source_->excerpt(needs); });
   read_keys();
 }
 

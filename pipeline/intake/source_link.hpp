@@ -18,8 +18,7 @@ namespace iqd {
 /// driver throws, the source has failed. One thread, except where noted.
 class SourceLink {
  public:
-  /// `reach`: what blocks need before and after them.
-  SourceLink(std::string name, const SourceOptions& options, std::unique_ptr<Source> opened, const Reach& reach);
+  SourceLink(std::string name, const SourceOptions& options, std::unique_ptr<Source> opened, const BlockNeeds& needs);
 
   /// The stream as first opened, but with the clock of the last opening.
   const StreamInfo& info() const noexcept { return info_; }

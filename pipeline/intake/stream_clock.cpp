@@ -121,8 +121,11 @@ void StreamClock::forget_arrivals() noexcept {
 
 void StreamClock::arrived(const Received& received, SampleIndex position, std::int64_t now_ns) noexcept {
   if (received.has_time || !timed_) {
-    time_index_ = position;
-    time_ns_ = received.has_time ? received.time_ns : wall_ns() - durations_.ns_of(received.samples);
+    const bool has_origin = received.has_time && received.since > 0;
+    time_index_ = position - (has_origin ? received.since : 0);
+    time_ns_ = has_origin          ? received.since_ns
+               : received.has_time ? received.time_ns
+                                   : wall_ns() - durations_.ns_of(received.samples);
     timed_ = true;
   }
   if (info_.can_wait || !durations_.is_known()) return;

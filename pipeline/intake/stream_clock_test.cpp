@@ -53,6 +53,18 @@ class StreamClockTest : public ::testing::Test {
   std::int64_t now_ = 1'000 * kMilliNs;
 };
 
+/// Whichever samples a call returns, their times are those since the first one.
+TEST_F(StreamClockTest, TimesMayCountFromAnEarlierSample) {
+  StreamClock clock("test", {.rate_hz = 30.72e6, .time = TimeSource::radio, .can_wait = true}, counters_);
+  Received r = piece(kStartNs + 33);
+  r.since = 1;
+  r.since_ns = kStartNs;
+  clock.arrived(r, 1, now_);
+  EXPECT_EQ(clock.time_of(0), kStartNs);
+  EXPECT_EQ(clock.time_of(18'632), kStartNs + 606'510) << "606,510.42";
+  EXPECT_EQ(clock.time_of(48), kStartNs + 1'563) << "1,562.5";
+}
+
 TEST_F(StreamClockTest, TimesFollowTheStamps) {
   run(3);
   EXPECT_EQ(clock_.time_of(0), kStartNs);

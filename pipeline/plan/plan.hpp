@@ -144,6 +144,7 @@ struct PlanTarget {
 struct Plan {
   std::string pipeline;
   std::int64_t block = 0;   // new source samples
+  std::int64_t grid = 0;    // blocks begin and end at multiples of it: `block`, or less if the source has edges
   std::size_t sources = 0;  // the first ports
   std::vector<PlanPort> ports;
   std::vector<PlanStep> steps;

@@ -30,7 +30,7 @@ Planner::Planner(std::string pipeline, std::int64_t block, std::span<const Stage
     : stages_(stages), target_(std::move(target)) {
   plan_.pipeline = std::move(pipeline);
   plan_.groups = target_.groups;
-  plan_.block = block;
+  plan_.block = plan_.grid = block;
 }
 
 void Planner::add_source(std::string name, PortShape shape, Rate rate) {
@@ -115,7 +115,7 @@ PlanPort Planner::output_port(const PlanStep& step, std::size_t output, PortShap
   if (shape.axis == Axis::stream) {
     // Without `whole`, each output has its own place in its granule.
     const std::int64_t apart = footprint.whole ? footprint.granule : ceil_div(footprint.granule, footprint.yield);
-    const std::int64_t lag = first.lag + (starts_at_granule(plan_.block, first, footprint) ? 0 : apart - 1);
+    const std::int64_t lag = first.lag + (starts_at_granule(plan_.grid, first, footprint) ? 0 : apart - 1);
     port.rate = first.rate.times(footprint.yield, footprint.granule);
     port.most_new = most_from(footprint, first.most_new);
     port.lag = scale_up(lag, footprint.yield, footprint.granule);

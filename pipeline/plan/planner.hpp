@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,7 +21,8 @@ class Planner {
  public:
   Planner(std::string pipeline, std::int64_t block, std::span<const StageEntry> stages = all_stages(),
           PlanTarget target = {});
-  /// Blocks are cut by the positions of the first source.
+  /// Blocks are cut by the positions of the first source, and at its edges (StreamInfo).
+  void set_edges(std::int64_t edges) noexcept { plan_.grid = std::gcd(plan_.block, edges); }
   void add_source(std::string name, PortShape shape, Rate rate = {});
   /// The shape of the sources is not known, or only apart from their rates: then what stages say about shapes is not
   /// reported.

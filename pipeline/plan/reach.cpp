@@ -14,11 +14,11 @@ namespace {
 
 /// Makes a port reach as far as a stage needs for outputs that reach `to`. A reach too large for any memory is cut to
 /// just beyond the limit.
-void extend(PlanPort& in, const Footprint& f, const Reach& to, std::int64_t block) {
+void extend(PlanPort& in, const Footprint& f, const Reach& to, std::int64_t grid) {
   if (in.shape.axis != Axis::stream) return;
   constexpr std::int64_t kMost = kMostPositions + 1;
   const Reach needs =
-      reach_before(f, {std::min(to.past, kMost), std::min(to.future, kMost)}, starts_at_granule(block, in, f));
+      reach_before(f, {std::min(to.past, kMost), std::min(to.future, kMost)}, starts_at_granule(grid, in, f));
   in.reach = {std::max(in.reach.past, std::min(needs.past, kMost)),
               std::max(in.reach.future, std::min(needs.future, kMost))};
 }
@@ -35,20 +35,20 @@ void extend_inputs(Plan& plan, const PlanStep& step) {
   // An element-wise stage makes the same positions of all its outputs.
   if (step.stage->is_elementwise())
     for (const PortIndex p : step.out) plan.ports[p].reach = out;
-  extend(plan.ports[step.lead()], step.footprint.front(), out, plan.block);
+  extend(plan.ports[step.lead()], step.footprint.front(), out, plan.grid);
   for (std::size_t i = 1; i < step.in.size(); ++i) {
     if (step.in[i] == kNoPort) continue;
     // The output's new part starts where the first input's does; that of another input may start elsewhere.
     PlanPort& in = plan.ports[step.in[i]];
     const Footprint& f = step.footprint[i];
-    extend(in, f, {out.past + ceil_div(in.lag * f.yield, f.granule), out.future + lag}, plan.block);
+    extend(in, f, {out.past + ceil_div(in.lag * f.yield, f.granule), out.future + lag}, plan.grid);
   }
 }
 
 }  // namespace
 
-bool starts_at_granule(std::int64_t block, const PlanPort& port, const Footprint& footprint) noexcept {
-  return port.lag == 0 && block % port.rate.den == 0 && block / port.rate.den * port.rate.num % footprint.granule == 0;
+bool starts_at_granule(std::int64_t grid, const PlanPort& port, const Footprint& footprint) noexcept {
+  return port.lag == 0 && grid % port.rate.den == 0 && grid / port.rate.den * port.rate.num % footprint.granule == 0;
 }
 
 void check_granules(const Plan& plan, const Section& section) {

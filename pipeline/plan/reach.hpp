@@ -7,8 +7,8 @@
 /// How far the ports of a plan reach beyond their new part, so that each stage finds the past and future that it needs.
 namespace iqd {
 
-/// Whether blocks of this many source samples start at granules of the port.
-bool starts_at_granule(std::int64_t block, const PlanPort& port, const Footprint& footprint) noexcept;
+/// Whether blocks that start at multiples of `grid` source samples start at granules of the port.
+bool starts_at_granule(std::int64_t grid, const PlanPort& port, const Footprint& footprint) noexcept;
 
 /// Reports each stage that takes more samples at once than a block has.
 void check_granules(const Plan& plan, const Section& section);

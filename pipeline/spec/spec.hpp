@@ -168,7 +168,7 @@ struct Spec {
 
 /// Keys of a stage or of `source` that replace those in the file.
 struct Override {
-  std::string pipeline;
+  std::string pipeline;  // empty: all
   std::string stage;
   Node keys;
 };

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "config/flow_text.hpp"
 #include "config/reader.hpp"
 #include "pipeline/spec/calibration_table.hpp"
 #include "pipeline/spec/spec_entry.hpp"
@@ -102,6 +103,8 @@ void read_sink(const Node& item, PipelineSpec& spec, const Catalogue& catalogue,
           node, item, key, [&](FieldVisitor& v) { sink.options->fields(v); }, problems);
     }
   }
+  if (const auto window = spec.source ? spec.source->window() : nullptr; window && sink.options)
+    sink.options->enter_window(window, json_text(item));
   if (sink.port.empty()) sink.section.problem("", "needs `port: stage.output`");
   if (!sink.driver && is_known)
     sink.section.problem("", fmt::format("needs a sink: one of {}", fmt::join(known, ", ")));

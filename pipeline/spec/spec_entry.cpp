@@ -25,7 +25,7 @@ Section read_keys(const Node& node, const Node& parent, std::string_view key,
 
 Node overridden(Node keys, std::string_view pipeline, std::string_view stage, std::span<const Override> overrides) {
   for (const Override& o : overrides)
-    if (o.pipeline == pipeline && o.stage == stage) keys = with_entries(keys, o.keys);
+    if ((o.pipeline.empty() || o.pipeline == pipeline) && o.stage == stage) keys = with_entries(keys, o.keys);
   return keys;
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "config/fields.hpp"
@@ -14,6 +15,7 @@
 #include "radio/file/frame_file.hpp"
 #include "radio/file/recording_sink.hpp"
 #include "radio/trigger/triggered_sink.hpp"
+#include "radio/window/window_sink.hpp"
 
 namespace iqd::radio {
 namespace {
@@ -45,6 +47,10 @@ class FileSourceOptions final : public SourceOptions {
                      "past"});
     v.field("samples", part_.samples,
             {.help = "how many become results, or for how long; fewer if the recording ends"});
+    v.field("warm", part_.warm,
+            {.help = "so many samples before `start`, or before a window, stages with a state begin; no results"});
+    v.field("window", part_.window,
+            {.help = "K/N: only the K-th of N windows, from 0, for `iqd join`; as `iqd run --window` sets it"});
     v.field("repeat", settings_.repeat, {.help = "repeat without end"});
     v.field("pace", settings_.pace, {.help = "play at the sample rate, not as fast as possible"});
     v.field("calibration", calibration_,
@@ -55,19 +61,32 @@ class FileSourceOptions final : public SourceOptions {
     if (path_.empty() && (!section.has("path") || section.is_wrong("path"))) return {};  // it is reported
     const Recording recording = read_recording(path_, problems, keys_);
     if (problems.empty() && recording.samples() == 0) problems.push_back(recording.data + ": holds no samples");
+    StreamInfo info = recording.info();
     if (problems.empty())
-      played_part(part_, recording,
-                  [&](std::string_view key, std::string what) { section.problem(key, std::move(what)); });
+      info.edges = played_part(part_, recording, [&](std::string_view key, std::string what) {
+                     section.problem(key, std::move(what));
+                   }).edges;
     for (std::string& p : problems) section.problem("path", std::move(p));
-    for (const std::string_view key : {"start", "samples"})
+    for (const std::string_view key : {"start", "samples", "warm", "window"})
       if (settings_.repeat && section.has(key))
         section.problem(key, "cannot be set with repeat, which plays the whole recording");
-    return recording.info();
+    return info;
   }
-  std::unique_ptr<Source> open() const override { return open_recording(path_, keys_, settings_, part_); }
+  std::unique_ptr<Source> open() const override {
+    FileSourceSettings settings = settings_;
+    settings.window = window_;
+    return open_recording(path_, keys_, settings, part_);
+  }
   Needs needs(const StreamInfo& stream) const override { return {FileSource::need(path_, stream)}; }
   std::string path() const override { return path_; }
   std::string calibration() const override { return calibration_; }
+  std::shared_ptr<PlayedWindow> window() const override {
+    if (window_ || part_.window.empty()) return window_;
+    window_ = std::make_shared<PlayedWindow>();
+    std::tie(window_->number, window_->count) = window_in(part_.window).value_or(std::pair(0, 1));
+    window_->warmed = !part_.warm.empty();
+    return window_;
+  }
 
  private:
   std::string path_;
@@ -75,6 +94,7 @@ class FileSourceOptions final : public SourceOptions {
   PartKeys part_;
   FileSourceSettings settings_;
   std::string calibration_;
+  mutable std::shared_ptr<PlayedWindow> window_;
 };
 
 class FileSinkOptions final : public SinkOptions {
@@ -116,20 +136,28 @@ class FileSinkOptions final : public SinkOptions {
       return;
     }
     // After a reload, a recording in progress may be this pipeline's own: `open` decides.
-    if (const std::string there = settings_.overwrite ? "" : existing_file(settings_.path); !there.empty())
+    if (const std::string there = settings_.overwrite || window_ ? "" : existing_file(settings_.path); !there.empty())
       section.problem("path", there + " already exists; set overwrite: true or choose another path");
   }
   std::unique_ptr<Sink> open(const PortFormat& format) const override {
+    if (window_) return std::make_unique<WindowSink>(settings_.path, entry_, window_, format);
     return trigger_.put_before(open_recording_sink(settings_, format), format);
   }
   void note_open() override { is_open_ = true; }
+  void enter_window(const std::shared_ptr<PlayedWindow>& window, std::string entry) override {
+    window_ = window;
+    entry_ = std::move(entry);
+  }
+  bool takes_empty() const override { return window_ != nullptr; }
   std::int64_t buffer_bytes() const override { return buffer_bytes_; }
   std::string path() const override { return settings_.path; }
   Claims claims() const override {
     if (settings_.path.empty()) return {};
     return {{Claim::Kind::file, recording_files(settings_.path).front(), "path"}};
   }
-  std::string keeps() const override { return settings_.overwrite ? "" : recording_files(settings_.path).front(); }
+  std::string keeps() const override {
+    return settings_.overwrite || window_ ? "" : recording_files(settings_.path).front();
+  }
   Needs needs(const PortFormat& format) const override {
     Needs needs = trigger_.needs(format);
     needs.push_back(recording_sink_need(settings_, format));
@@ -151,6 +179,8 @@ class FileSinkOptions final : public SinkOptions {
   bool triggered_ = false;
   bool is_open_ = false;
   trigger::Settings trigger_;
+  std::shared_ptr<PlayedWindow> window_;
+  std::string entry_;
 };
 
 }  // namespace

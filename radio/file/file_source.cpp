@@ -26,13 +26,13 @@ constexpr double kPacedSeconds = 0.001;              // shortest wait: shorter o
 
 FileSource::FileSource(Recording recording, FileSourceSettings settings)
     : recording_(std::move(recording)),
-      settings_(settings),
+      settings_(std::move(settings)),
       file_(recording_),
-      playhead_(recording_, settings.repeat),
-      end_(settings.part.end),
+      playhead_(recording_, settings_.repeat),
+      end_(settings_.part.all.end),
       frequency_hz_(recording_.info().frequency_hz),
       pace_(recording_.rate_hz) {
-  playhead_.seek(settings_.part.at);
+  playhead_.seek(settings_.part.all.first);
   for (const std::string& remark : recording_.remarks) log::warn("{}: {}", recording_.path, remark);
   if (recording_.announced > 0)
     log::warn(
@@ -49,20 +49,43 @@ Need FileSource::need(const std::string& path, const StreamInfo& stream) {
 StreamInfo FileSource::info() const {
   StreamInfo info = recording_.info();
   info.frequency_hz = frequency_hz_;
+  info.edges = settings_.part.edges;
   return info;
 }
 
-Excerpt FileSource::excerpt(std::int64_t past, std::int64_t future) {
-  Excerpt part = settings_.part;
-  part.at = playhead_.seek(std::max<SampleIndex>(part.first - past, 0));
+Excerpt FileSource::excerpt(const BlockNeeds& needs) {
+  Excerpt part = settings_.part.cut(needs.block);
+  part.at = playhead_.seek(std::max<SampleIndex>(part.at - needs.past, 0));
   frequency_hz_ = playhead_.frequency_hz();
-  end_ = saturated_add(part.end, future);
+  end_ = part.first < part.end ? saturated_add(part.end, needs.future) : part.at;
+  if (settings_.window) describe_window(part, needs.block);
   return part;
+}
+
+void FileSource::describe_window(const Excerpt& part, std::int64_t block) {
+  PlayedWindow& window = *settings_.window;
+  fingerprint_ = Fingerprint::of(recording_.path, recording_.data);
+  window.data = fingerprint_->text();
+  window.first = part.first;
+  window.end = part.end;
+  SampleIndex at = 0;
+  for (const Segment& segment : recording_.segments) {
+    if (&segment != recording_.segments.data()) at = saturated_add(at, segment.lost);
+    const SampleIndex first = std::max(at, part.first), end = std::min(at += segment.samples, part.end);
+    if (first >= end) continue;
+    window.received += end - first;
+    window.blocks += ceil_div(end, block) - first / block;
+  }
+}
+
+Received FileSource::ended() noexcept {
+  if (fingerprint_) settings_.window->whole = fingerprint_->holds();
+  return {.event = Received::Event::end};
 }
 
 Received FileSource::receive(std::span<std::byte* const> into, std::int64_t most) {
   assert(static_cast<std::int64_t>(into.size()) == recording_.channels && most > 0);
-  if (!playhead_.find_next() || playhead_.at() >= end_) return {.event = Received::Event::end};
+  if (!playhead_.find_next() || playhead_.at() >= end_) return ended();
   std::int64_t samples = std::min({most, playhead_.left(), end_ - playhead_.at()});
   samples = std::min(samples, std::max(kMostBytesPerCall / file_.frame_bytes(), std::int64_t{1}));
   if (settings_.pace) samples = wait_until_due(samples);
@@ -72,7 +95,9 @@ Received FileSource::receive(std::span<std::byte* const> into, std::int64_t most
                     .samples = samples,
                     .lost = playhead_.take_lost(),
                     .has_time = recording_.has_time,
-                    .time_ns = recording_.has_time ? playhead_.time_ns() : 0};
+                    .time_ns = recording_.has_time ? playhead_.time_ns() : 0,
+                    .since = playhead_.in_segment(),
+                    .since_ns = recording_.has_time ? playhead_.segment_ns() : 0};
   if (const auto frequency = recording_.segments[playhead_.segment()].frequency_hz;
       frequency && *frequency != frequency_hz_) {
     frequency_hz_ = *frequency;

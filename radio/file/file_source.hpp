@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/driver.hpp"
@@ -13,13 +14,15 @@
 #include "radio/file/playhead.hpp"
 #include "radio/file/recording.hpp"
 #include "radio/file/sample_file.hpp"
+#include "radio/window/fingerprint.hpp"
 
 namespace iqd::radio {
 
 struct FileSourceSettings {
-  Excerpt part{};       // what becomes results
-  bool repeat = false;  // starts over without end; sample index and time continue
-  bool pace = false;    // at the sample rate, by the steady clock; gaps take no time
+  PlayedPart part{};                       // what becomes results
+  bool repeat = false;                     // starts over without end; sample index and time continue
+  bool pace = false;                       // at the sample rate, by the steady clock; gaps take no time
+  std::shared_ptr<PlayedWindow> window{};  // says what it plays
 };
 
 /// Plays a recording, or a part of it. A call never crosses the end of a segment; a gap, and a change of frequency, are
@@ -35,19 +38,22 @@ class FileSource final : public Source {
 
   const Recording& recording() const noexcept { return recording_; }
   StreamInfo info() const override;
-  Excerpt excerpt(std::int64_t past, std::int64_t future) override;
+  Excerpt excerpt(const BlockNeeds& needs) override;
   Received receive(std::span<std::byte* const> into, std::int64_t most) override;
   void interrupt() noexcept override { pause_.interrupt(); }
 
  private:
   std::int64_t wait_until_due(std::int64_t wanted);
+  void describe_window(const Excerpt& part, std::int64_t block);
+  Received ended() noexcept;
 
   const Recording recording_;
   const FileSourceSettings settings_;
   SampleFile file_;
   Playhead playhead_;
-  SampleIndex end_;      // of what is played
-  double frequency_hz_;  // of the last samples that were returned
+  SampleIndex end_;                         // of what is played
+  double frequency_hz_;                     // of the last samples that were returned
+  std::optional<Fingerprint> fingerprint_;  // of what a window was cut from
   Pace pace_;
   Pause pause_;
 };

@@ -4,8 +4,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <optional>
+#include <numeric>
+#include <tuple>
 
 #include "base/integer.hpp"
 #include "config/quantity.hpp"
@@ -14,6 +16,7 @@ namespace iqd::radio {
 namespace {
 
 constexpr double kMostSamples = 9e15;  // as a double is exact to a sample
+constexpr std::int64_t kMostWindows = 1'000'000;
 
 /// Sets `why` if it is neither.
 std::optional<std::int64_t> samples_in(const std::string& text, double rate_hz, std::string& why) {
@@ -29,31 +32,56 @@ std::optional<std::int64_t> samples_in(const std::string& text, double rate_hz, 
 
 }  // namespace
 
-Excerpt played_part(const PartKeys& keys, const Recording& recording,
-                    const std::function<void(std::string_view key, std::string what)>& report) {
-  Excerpt part;
+Excerpt PlayedPart::cut(std::int64_t block) const noexcept {
+  Excerpt part = all;
+  if (windows > 1) {
+    const std::int64_t first = all.first / block, blocks = ceil_div(all.end, block) - first;
+    const auto edge = [&](std::int64_t w) { return (first + mul_div(blocks, w, windows)) * block; };
+    part.first = std::clamp(edge(window), all.first, all.end);
+    part.end = std::clamp(edge(window + 1), all.first, all.end);
+  }
+  if (warm > 0) part.warm = part.first - std::max<SampleIndex>(part.first - warm, 0) / block * block;
+  part.at = part.first - part.warm;
+  return part;
+}
+
+std::optional<std::pair<std::int64_t, std::int64_t>> window_in(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  std::string why;
+  const auto number = parse_whole(text.substr(0, slash), Unit::none, why);
+  const auto count = slash == std::string::npos ? std::nullopt : parse_whole(text.substr(slash + 1), Unit::none, why);
+  if (!number || !count || *number < 0 || *number >= *count || *count > kMostWindows) return std::nullopt;
+  return std::pair(*number, *count);
+}
+
+PlayedPart played_part(const PartKeys& keys, const Recording& recording,
+                       const std::function<void(std::string_view key, std::string what)>& report) {
+  PlayedPart part;
   std::string why;
   const SampleIndex all = recording.length();
-  if (!keys.start.empty()) {
-    const auto first = samples_in(keys.start, recording.rate_hz, why);
-    if (!first)
-      report("start", why);
-    else if (*first < 0)
-      report("start", "must not be negative");
-    else if (*first >= all)
+  const auto samples_of = [&](std::string_view key, const std::string& text, std::int64_t least, const char* too_low) {
+    const auto samples = text.empty() ? std::nullopt : samples_in(text, recording.rate_hz, why);
+    if (!samples && !text.empty()) report(key, why);
+    if (samples && *samples < least) report(key, too_low);
+    return samples && *samples >= least ? samples : std::nullopt;
+  };
+  if (const auto first = samples_of("start", keys.start, 0, "must not be negative")) {
+    if (*first >= all)
       report("start", fmt::format("is beyond the end: {} has {} samples, {}", recording.path, all,
                                   quantity_text(static_cast<double>(all) / recording.rate_hz, Unit::seconds)));
     else
-      part.at = part.first = *first;
+      part.all.first = *first;
   }
-  if (keys.samples.empty()) return part;
-  const auto samples = samples_in(keys.samples, recording.rate_hz, why);
-  if (!samples)
-    report("samples", why);
-  else if (*samples < 1)
-    report("samples", "must be at least 1");
+  if (const auto samples = samples_of("samples", keys.samples, 1, "must be at least 1"))
+    part.all.end = saturated_add(part.all.first, *samples);
+  part.edges = std::gcd(part.all.first, part.all.end < all ? part.all.end : 0);
+  part.warm = samples_of("warm", keys.warm, 0, "must not be negative").value_or(0);
+  if (keys.window.empty()) return part;
+  if (const auto window = window_in(keys.window))
+    std::tie(part.window, part.windows) = *window;
   else
-    part.end = saturated_add(part.first, *samples);
+    report("window", fmt::format("expected K/N with K from 0 to N - 1, such as 3/16, found '{}'", keys.window));
+  part.all.end = std::min(part.all.end, all);
   return part;
 }
 

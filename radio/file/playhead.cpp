@@ -77,8 +77,8 @@ std::int64_t Playhead::byte() const noexcept {
   return here().byte + position_ * recording_.step_bytes();
 }
 
-std::int64_t Playhead::time_ns() const noexcept {
-  const auto in_segment = static_cast<long double>(position_) * 1e9L / static_cast<long double>(recording_.rate_hz);
+std::int64_t Playhead::time_of(std::int64_t position) const noexcept {
+  const auto in_segment = static_cast<long double>(position) * 1e9L / static_cast<long double>(recording_.rate_hz);
   const std::int64_t start = here().time_ns;
   const auto time = static_cast<long double>(start) + in_segment + static_cast<long double>(rounds_) * round_ns_;
   return std::fabs(time) < 9e18L ? std::llround(time) : start;

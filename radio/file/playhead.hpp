@@ -33,13 +33,17 @@ class Playhead {
   std::int64_t byte() const noexcept;
   /// The time of the next sample; the next round continues where the one before ends. Meaningless if the recording has
   /// no times.
-  std::int64_t time_ns() const noexcept;
+  std::int64_t time_ns() const noexcept { return time_of(position_); }
+  /// That of the segment's first sample, and how many samples before the next one that is.
+  std::int64_t segment_ns() const noexcept { return time_of(0); }
+  std::int64_t in_segment() const noexcept { return position_; }
   void advance(std::int64_t samples) noexcept { position_ += samples, at_ += samples; }
   /// Samples missing since the last call.
   std::int64_t take_lost() noexcept { return std::exchange(lost_, 0); }
 
  private:
   const Segment& here() const noexcept { return recording_.segments[segment_]; }
+  std::int64_t time_of(std::int64_t position) const noexcept;
 
   const Recording& recording_;
   bool repeat_;

@@ -7,29 +7,18 @@ import unittest
 import numpy as np
 
 import iqd
+from holes import LENGTH, PRESENT, TIME_NS, recording_with_holes
 
-RATE, BLOCK = 1e6, 1000
-LENGTH = 73_045  # with the samples that are missing
-PRESENT = [*range(20_000), *range(20_700, 55_700), *range(68_045, LENGTH)]
-TIME_NS = 1_743_422_400_000_000_000
+BLOCK = 1000
 OUT = "publish: [{port: fir.out, bind: \"tcp://127.0.0.1:*\"}]\n"
 # What a message of the whole run and one of a part have in common.
 SAME = ("sample", "shape", "dtype", "time_ns", "sample_rate", "frequency", "gap", "tuned")
 # The stages, and the port that is read.
 FIR = f"rotate: {{frequency: 12345.6 Hz}}, fir: {{taps: {np.hanning(97).tolist()}, decimation: 8}}", "fir.out"
 RESAMPLER = "rotate: {frequency: -7 kHz}, resampler: {rate: 300 kS/s}", "resampler.out"
+FFT = "rotate: {frequency: 12345.6 Hz}, fft: {size: 100}", "fft.out"
 SPECTRUM = "spectrum: {size: 128}", "spectrum.out"
 DEMODULATED = "quadrature_demod: {}, dc_block: {length: 333}", "dc_block.out"
-
-
-def recording_with_holes(folder):
-    """20,000 samples, 700 missing, 20,000, a retune, 15,000, 12,345 missing, 5,000."""
-    r = np.random.default_rng(7)
-    x = (0.2 * (r.standard_normal(60_000) + 1j * r.standard_normal(60_000))).astype(np.complex64)
-    starts = [(0, 0, 100e6), (20_000, 20_700, 100e6), (40_000, 40_700, 101e6), (55_000, 68_045, 101e6)]
-    captures = [{"core:sample_start": start, "core:frequency": frequency, "core:global_index": index,
-                 "core:datetime": f"2025-03-31T12:00:00.{index * 1000:09d}Z"} for start, index, frequency in starts]
-    return iqd.write_recording(folder / "holes", x, RATE, captures=captures)
 
 
 class Excerpts(iqd.SystemTest):
@@ -86,6 +75,22 @@ class Excerpts(iqd.SystemTest):
                 part, status = self.run_over(FIR, start=begin, samples=count)
                 np.testing.assert_array_equal(np.concatenate([m.samples for m in part]), expected)
                 self.assertEqual(status["received"], sum(begin <= at < end for at in PRESENT))
+
+    def test_frames_belong_where_they_begin(self):
+        """A stage that takes many samples at once, with parts that end within these."""
+        starts = {}
+        whole, _ = self.run_over(FFT)
+        for m in whole:
+            for i, x in enumerate(m.samples.reshape(-1, 100)):
+                starts[m.sample + 100 * i] = x
+        r = np.random.default_rng(5)
+        for begin, count in zip(r.integers(0, LENGTH, 12), r.integers(200, 5000, 12)):
+            with self.subTest(begin=begin, count=count):
+                expected = [x for at, x in starts.items() if begin <= at < begin + count]
+                if not expected:
+                    continue
+                part, _ = self.run_over(FFT, start=begin, samples=count)
+                np.testing.assert_array_equal(np.concatenate([m.samples.reshape(-1, 100) for m in part]), expected)
 
     def test_times_and_ends(self):
         whole, _ = self.run_over(FIR)

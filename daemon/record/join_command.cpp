@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "daemon/command/commands.hpp"
+#include "pipeline/spec/spec_drivers.hpp"
+#include "radio/window/window_set.hpp"
+
+namespace iqd {
+namespace {
+
+struct JoinOptions {
+  std::string folder;
+  std::int64_t windows = 0;
+  bool missing = false;
+  bool overwrite = false;
+};
+
+/// The sink that one run would have, in the folder of its windows; null after a problem, which was reported.
+std::unique_ptr<Sink> open_sink(const radio::WindowSet& set, const JoinOptions& o) {
+  const radio::Manifest& manifest = set.windows().begin()->second;
+  auto entry = nlohmann::ordered_json::parse(manifest.entry);
+  for (auto& [key, value] : entry.items()) {
+    if (key == "port" || !value.is_object()) continue;
+    value["path"] = (std::filesystem::path(o.folder) / set.name()).string();
+    if (o.overwrite) value["overwrite"] = "true";
+  }
+  Problems problems;
+  const Document document = parse_document(entry.dump(), set.name(), problems);
+  PipelineSpec spec(Section("", document.root.place(), problems));
+  read_sink(document.root, spec, catalogue(), problems);
+  if (problems.empty()) spec.sinks.front().options->check(manifest.format, spec.sinks.front().section);
+  return report(problems) ? nullptr : spec.sinks.front().options->open(manifest.format);
+}
+
+bool join_set(const radio::WindowSet& set, const JoinOptions& o) {
+  const std::vector<std::string> faults = set.faults();
+  for (const std::string& fault : faults) fmt::print(stderr, "iqd: join: {}\n", fault);
+  if (!faults.empty()) return false;
+  const std::unique_ptr<Sink> sink = open_sink(set, o);
+  if (!sink) return false;
+  set.join(*sink);
+  std::int64_t rows = 0;
+  for (const auto& [window, manifest] : set.windows()) rows += manifest.rows;
+  for (const std::string& remark : set.remarks()) fmt::print(stderr, "iqd: join: {}\n", remark);
+  fmt::print(stderr, "{}: {} rows of {} windows\n", (std::filesystem::path(o.folder) / set.name()).string(), rows,
+             o.windows);
+  return true;
+}
+
+std::set<std::int64_t> missing_in(const std::vector<radio::WindowSet>& sets, std::int64_t windows) {
+  std::set<std::int64_t> missing;
+  for (const radio::WindowSet& set : sets)
+    for (const std::int64_t window : set.missing()) missing.insert(window);
+  for (std::int64_t w = 0; sets.empty() && w < windows; ++w) missing.insert(w);
+  return missing;
+}
+
+Exit join(const JoinOptions& o) {
+  if (o.windows < 1) throw UsageError("join: --windows: how many there are, at least 1");
+  const std::vector<radio::WindowSet> sets = radio::WindowSet::in(o.folder, o.windows);
+  const std::set<std::int64_t> missing = missing_in(sets, o.windows);
+  if (o.missing) {
+    if (!missing.empty()) fmt::print("{}\n", fmt::join(missing, ","));
+    return missing.empty() ? Exit::ok : Exit::failed;
+  }
+  if (!missing.empty())
+    throw SetupError(
+        fmt::format("join: {}: these windows are missing: {}; run them again", o.folder, fmt::join(missing, ",")));
+  bool good = true;
+  for (const radio::WindowSet& set : sets) good = join_set(set, o) && good;
+  return good ? Exit::ok : Exit::failed;
+}
+
+}  // namespace
+
+void add_join(CommandLine& line) {
+  auto o = std::make_shared<JoinOptions>();
+  line.command("join", "join the results of all windows of a recording (`iqd run --window`)", [o] { return join(*o); })
+      .option("DIR", &o->folder, "folder with the windows; the whole goes there, too", {.required = true})
+      .option("--windows", &o->windows, "how many windows there are", {.required = true})
+      .option("--missing", &o->missing, "only print the windows that are not there, as `1,5`; exit code 1 if any")
+      .option("--overwrite", &o->overwrite, "replace an existing recording");
+}
+
+}  // namespace iqd

@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "radio/window/window_set.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <regex>
+#include <set>
+#include <utility>
+
+#include "base/error.hpp"
+#include "radio/window/message_file.hpp"
+
+namespace iqd::radio {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Makes the messages of windows those of one stream.
+class Joint {
+ public:
+  /// A window begins, after so many blocks.
+  void begin(std::uint64_t block) noexcept { first_block_ = block; }
+  /// False if it has no items: what it reports, the next message does.
+  bool take(Message& m) noexcept {
+    gap_ += m.gap;
+    dropped_ += m.gap;
+    if (m.tuned >= 0) tuned_ = m.tuned;
+    if (m.extent == 0) return false;
+    m.seq = seq_++;
+    m.block += first_block_;
+    m.gap = std::exchange(gap_, 0);
+    m.dropped = dropped_;
+    m.tuned = std::exchange(tuned_, -1);
+    return true;
+  }
+
+ private:
+  std::uint64_t first_block_ = 0, seq_ = 0;
+  std::int64_t gap_ = 0, dropped_ = 0;
+  SampleIndex tuned_ = -1;
+};
+
+/// Why the results are not those of the manifest; empty if they are.
+std::string fault_of(const std::string& results, const Manifest& manifest) {
+  std::error_code failed;
+  if (const auto bytes = fs::file_size(results, failed); failed || static_cast<std::int64_t>(bytes) != manifest.bytes)
+    return failed ? failed.message() : fmt::format("has {} bytes, its manifest {}", bytes, manifest.bytes);
+  try {
+    MessageFile file(results, manifest.format);
+    for (Message m; file.next(m);) continue;
+    return file.hash() == manifest.results ? "" : "has other results than its manifest says";
+  } catch (const SetupError& e) {
+    return e.what();
+  }
+}
+
+/// What two windows must have in common, and do not.
+std::string difference(const Manifest& a, const Manifest& b) {
+  if (a.version != b.version) return fmt::format("was made by iqd {}, not {}", b.version, a.version);
+  if (a.pipeline != b.pipeline) return "is of another pipeline file";
+  if (a.data != b.data) return "is of another recording, or that has changed";
+  if (a.entry != b.entry || a.format != b.format) return "is of another sink or port";
+  if (a.warmed != b.warmed) return "was started warm, or not, unlike the others";
+  return {};
+}
+
+}  // namespace
+
+std::string WindowSet::results(std::int64_t window) const {
+  return results_path((fs::path(folder_) / name_).string(), window, count_);
+}
+
+std::vector<WindowSet> WindowSet::in(const std::string& folder, std::int64_t count) {
+  static const std::regex form(R"((.+)\.([0-9]{1,7})-of-([0-9]{1,7})\.json)");
+  std::map<std::string, WindowSet> found;
+  std::error_code failed;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed)) {
+    const std::string file = entry.path().filename().string();
+    std::smatch parts;
+    if (!std::regex_match(file, parts, form) || std::stoll(parts[3]) != count) continue;
+    Manifest manifest = read_manifest(entry.path().string());
+    const std::int64_t window = std::stoll(parts[2]);
+    if (manifest.window != window || manifest.windows != count)
+      throw SetupError(fmt::format("{}: is the manifest of window {} of {}", entry.path().string(), manifest.window,
+                                   manifest.windows));
+    found.try_emplace(parts[1], WindowSet(folder, parts[1], count)).first->second.windows_[window] =
+        std::move(manifest);
+  }
+  if (failed) throw SetupError(fmt::format("{}: {}", folder, failed.message()));
+  std::vector<WindowSet> all;
+  for (auto& [name, set] : found) all.push_back(std::move(set));
+  return all;
+}
+
+std::vector<std::int64_t> WindowSet::missing() const {
+  std::vector<std::int64_t> missing;
+  for (std::int64_t w = 0; w < count_; ++w)
+    if (!windows_.contains(w)) missing.push_back(w);
+  return missing;
+}
+
+std::vector<std::string> WindowSet::faults() const {
+  std::vector<std::string> faults;
+  const Manifest& first = windows_.begin()->second;
+  SampleIndex end = first.sample;
+  for (const auto& [window, manifest] : windows_) {
+    const auto add = [&](const std::string& what) { faults.push_back(fmt::format("{}: {}", results(window), what)); };
+    if (const std::string what = difference(first, manifest); !what.empty()) add(what);
+    if (manifest.sample != end)
+      add(fmt::format("begins at sample {}, but the window before it ends at {}", manifest.sample, end));
+    end = manifest.sample + manifest.samples;
+    if (const std::string what = fault_of(results(window), manifest); !what.empty()) add(what);
+  }
+  return faults;
+}
+
+std::vector<std::string> WindowSet::remarks() const {
+  std::vector<std::string> remarks;
+  std::set<std::string> devices;
+  for (const auto& [window, manifest] : windows_) {
+    devices.insert(manifest.device);
+    if (manifest.lost > 0)
+      remarks.push_back(fmt::format("{}: {} samples have no results", results(window), manifest.lost));
+  }
+  if (devices.size() > 1) remarks.push_back(fmt::format("{}: not exact: other devices", name_));
+  if (windows_.begin()->second.warmed)
+    remarks.push_back(fmt::format("{}: not exact: stages with a state settled in each window", name_));
+  return remarks;
+}
+
+void WindowSet::join(Sink& sink) const {
+  Joint joint;
+  const PortFormat& format = windows_.begin()->second.format;
+  std::uint64_t blocks = 0;
+  for (const auto& [window, manifest] : windows_) {
+    joint.begin(blocks);
+    blocks += static_cast<std::uint64_t>(manifest.blocks);
+    MessageFile file(results(window), format);
+    for (Message m; file.next(m);)
+      if (joint.take(m) && !sink.send(m)) throw SetupError(fmt::format("{}: takes no more results", name_));
+  }
+  sink.finish();
+}
+
+}  // namespace iqd::radio
