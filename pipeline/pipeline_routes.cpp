@@ -47,7 +47,7 @@ class Pipeline::Routing {
   void connect(Route& route, const PublishSpec& publish, const PortFormat& format) {
     const OutletOptions& options = *publish.options;
     route.to = options.topic();
-    route.send_empty = publish.send_empty;
+    route.send_empty = publish.send_empty && format.varying >= 0;  // others always have their extent
     route.outlet = options.open(format, lossless_, most_bytes_[options.socket()]);
     const std::string endpoint = route.outlet->peers().endpoint;
     go_on<PublishSpec>(route, format,

@@ -22,6 +22,7 @@ struct JoinOptions {
   std::string folder;
   std::int64_t windows = 0;
   bool missing = false;
+  bool lossy = false;
   bool overwrite = false;
 };
 
@@ -38,7 +39,11 @@ std::unique_ptr<Sink> open_sink(const radio::WindowSet& set, const JoinOptions& 
   const Document document = parse_document(entry.dump(), set.name(), problems);
   PipelineSpec spec(Section("", document.root.place(), problems));
   read_sink(document.root, spec, catalogue(), problems);
-  if (problems.empty()) spec.sinks.front().options->check(manifest.format, spec.sinks.front().section);
+  if (problems.empty()) {
+    const SinkSpec& sink = spec.sinks.front();
+    if (sink.options->path().empty()) sink.section.problem("", "writes no file");
+    sink.options->check(manifest.format, sink.section);
+  }
   return report(problems) ? nullptr : spec.sinks.front().options->open(manifest.format);
 }
 
@@ -57,25 +62,25 @@ bool join_set(const radio::WindowSet& set, const JoinOptions& o) {
   return true;
 }
 
-std::set<std::int64_t> missing_in(const std::vector<radio::WindowSet>& sets, std::int64_t windows) {
+std::set<std::int64_t> missing_in(const std::vector<radio::WindowSet>& sets, const JoinOptions& o) {
   std::set<std::int64_t> missing;
   for (const radio::WindowSet& set : sets)
-    for (const std::int64_t window : set.missing()) missing.insert(window);
-  for (std::int64_t w = 0; sets.empty() && w < windows; ++w) missing.insert(w);
+    for (const std::int64_t window : set.missing(o.lossy)) missing.insert(window);
+  for (std::int64_t w = 0; sets.empty() && w < o.windows; ++w) missing.insert(w);
   return missing;
 }
 
 Exit join(const JoinOptions& o) {
   if (o.windows < 1) throw UsageError("join: --windows: how many there are, at least 1");
   const std::vector<radio::WindowSet> sets = radio::WindowSet::in(o.folder, o.windows);
-  const std::set<std::int64_t> missing = missing_in(sets, o.windows);
+  const std::set<std::int64_t> missing = missing_in(sets, o);
   if (o.missing) {
     if (!missing.empty()) fmt::print("{}\n", fmt::join(missing, ","));
     return missing.empty() ? Exit::ok : Exit::failed;
   }
   if (!missing.empty())
-    throw SetupError(
-        fmt::format("join: {}: these windows are missing: {}; run them again", o.folder, fmt::join(missing, ",")));
+    throw SetupError(fmt::format("join: {}: these windows are missing or lost samples: {}; run them again", o.folder,
+                                 fmt::join(missing, ",")));
   bool good = true;
   for (const radio::WindowSet& set : sets) good = join_set(set, o) && good;
   return good ? Exit::ok : Exit::failed;
@@ -89,6 +94,7 @@ void add_join(CommandLine& line) {
       .option("DIR", &o->folder, "folder with the windows; the whole goes there, too", {.required = true})
       .option("--windows", &o->windows, "how many windows there are", {.required = true})
       .option("--missing", &o->missing, "only print the windows that are not there, as `1,5`; exit code 1 if any")
+      .option("--lossy", &o->lossy, "accept windows that lost samples, such as those of a function that failed")
       .option("--overwrite", &o->overwrite, "replace an existing recording");
 }
 

@@ -16,6 +16,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr const char* kKind = "iqd window";
+constexpr std::int64_t kMostItems = 1LL << 40;  // of a message
 
 ordered_json json_of(const PortFormat& f) {
   ordered_json dims = ordered_json::array();
@@ -48,10 +49,12 @@ PortFormat format_of(const ordered_json& json) {
   const auto element = element_named(json.at("dtype").get<std::string>());
   if (!element) throw std::runtime_error("dtype");
   f.element = *element;
+  std::int64_t items = 1;
   for (const ordered_json& d : json.at("dims")) {
     Dim dim{.name = d.at("name"), .extent = d.at("extent"), .labels = d.at("labels")};
     dim.frequencies = {d.at("first_hz"), d.at("step_hz"), d.at("values_hz"), d.at("wrap")};
-    if (dim.extent < 0 || dim.extent > 1LL << 40) throw std::runtime_error("extent");
+    if (dim.extent < 1 || dim.extent > kMostItems / items) throw std::runtime_error("extent");
+    items *= dim.extent;
     f.dims.push_back(std::move(dim));
   }
   json.at("pipeline").get_to(f.pipeline);

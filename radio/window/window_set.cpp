@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/integer.hpp"
 #include "radio/window/message_file.hpp"
 
 namespace iqd::radio {
@@ -95,10 +96,11 @@ std::vector<WindowSet> WindowSet::in(const std::string& folder, std::int64_t cou
   return all;
 }
 
-std::vector<std::int64_t> WindowSet::missing() const {
+std::vector<std::int64_t> WindowSet::missing(bool lossy) const {
   std::vector<std::int64_t> missing;
   for (std::int64_t w = 0; w < count_; ++w)
-    if (!windows_.contains(w)) missing.push_back(w);
+    if (const auto at = windows_.find(w); at == windows_.end() || (at->second.lost != 0 && !lossy))
+      missing.push_back(w);
   return missing;
 }
 
@@ -107,12 +109,13 @@ std::vector<std::string> WindowSet::faults() const {
   const Manifest& first = windows_.begin()->second;
   SampleIndex end = first.sample;
   for (const auto& [window, manifest] : windows_) {
-    const auto add = [&](const std::string& what) { faults.push_back(fmt::format("{}: {}", results(window), what)); };
+    const std::string file = results(window);
+    const auto add = [&faults, &file](const std::string& what) { faults.push_back(fmt::format("{}: {}", file, what)); };
     if (const std::string what = difference(first, manifest); !what.empty()) add(what);
     if (manifest.sample != end)
       add(fmt::format("begins at sample {}, but the window before it ends at {}", manifest.sample, end));
-    end = manifest.sample + manifest.samples;
-    if (const std::string what = fault_of(results(window), manifest); !what.empty()) add(what);
+    end = saturated_add(manifest.sample, manifest.samples);
+    if (const std::string what = fault_of(file, manifest); !what.empty()) add(what);
   }
   return faults;
 }

@@ -21,7 +21,8 @@ class WindowSet {
 
   const std::string& name() const noexcept { return name_; }
   const std::map<std::int64_t, Manifest>& windows() const noexcept { return windows_; }
-  std::vector<std::int64_t> missing() const;
+  /// Of those that are there, the ones that lost samples on the way count as missing, unless losses are accepted.
+  std::vector<std::int64_t> missing(bool lossy) const;
   /// Why they do not make up one run, a line each: other versions, pipelines or data, holes, overlaps, damaged results.
   /// None is missing.
   std::vector<std::string> faults() const;

@@ -146,9 +146,9 @@ class Windows(iqd.SystemTest):
         self.assertEqual((done.returncode, done.stdout), (1, "1,3,4,5\n"))
         done = self.join(6)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("these windows are missing: 1,3,4,5", done.stderr)
+        self.assertIn("these windows are missing or lost samples: 1,3,4,5", done.stderr)
         self.assertEqual(self.files("out"), {})
-        for window in done.stderr.split("missing: ")[1].split(";")[0].split(","):
+        for window in done.stderr.split("samples: ")[1].split(";")[0].split(","):
             self.run_window(path, window, 6)
         done = self.join(6, "--missing")
         self.assertEqual((done.returncode, done.stdout), (0, ""))
@@ -239,6 +239,25 @@ class Windows(iqd.SystemTest):
         a, b = (np.load(self.folder / folder / "out.npy") for folder in ("out", "whole"))
         np.testing.assert_array_equal(a, b)
 
+    def test_losses(self):
+        """A window of a function that fails counts as missing until that is accepted."""
+        (self.folder / "f.py").write_text("def f(x, meta):\n    return 1 / (meta.position != 30_000) * x\n",
+                                          encoding="utf-8")
+        path = self.write("  - python: {file: f.py, function: f}\n", "python.out", ("out.npy",))
+        self.run_windows(path, 4)
+        self.assertEqual(self.join(4, "--missing").stdout, "1\n")
+        self.assertEqual(self.join(4).returncode, 1)
+        done = self.join(4, "--lossy")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("out.npy.1-of-4: 1000 samples have no results", done.stderr)
+        self.assertEqual(len(np.load(self.folder / "out" / "out.npy")), len(PRESENT) - 1000)
+
+    def test_apply_is_refused(self):
+        path = self.write(f"{FIR}  - complex_to_mag:\n", "fir.out", ("out.npy",))
+        path.write_text(path.read_text(encoding="utf-8") + "apply: [{port: complex_to_mag.out, to: rotate.frequency}]\n",
+                        encoding="utf-8")
+        self.assertIn("sets keys while samples flow", self.run_window(path, 0, 2).stderr)
+
     def test_refused(self):
         path = self.write(FIR, "fir.out", ("out.npy",))
         for window in ("3/3", "-1/3", "3", "/", "1/2/3", "x/4", "0/0", "1/10000000"):
@@ -246,7 +265,7 @@ class Windows(iqd.SystemTest):
             self.assertEqual(done.returncode, 2, window)
             self.assertIn("window: expected K/N with K from 0 to N - 1", done.stderr)
         self.assertEqual(self.join(0).returncode, 2)
-        self.assertIn("these windows are missing: 0,1", self.join(2).stderr)
+        self.assertIn("these windows are missing or lost samples: 0,1", self.join(2).stderr)
         self.assertIn("No such file", iqd.command("join", self.folder / "none", "--windows", 2).stderr)
         path.write_text("source: {generate: {rate: 1e6, samples: 10}}\nstages: [{signal_source: {waveform: cosine, "
                         f"frequency: 1}}}}]\npublish: [{{port: signal_source.out, bind: \"{iqd.endpoint()}\"}}]\n",
