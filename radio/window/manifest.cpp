@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <type_traits>
 
 #include "base/error.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr const char* kKind = "iqd window";
+constexpr int kMostLevels = 16;
 constexpr std::int64_t kMostItems = 1LL << 40;  // of a message
 
 ordered_json json_of(const PortFormat& f) {
@@ -44,6 +46,13 @@ ordered_json json_of(const PortFormat& f) {
           {"hardware", f.hardware}};
 }
 
+template <class T> void read(const ordered_json& json, const char* key, T& into) {
+  const ordered_json& value = json.at(key);
+  if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+    if (!value.is_number_integer() || value != value.get<T>()) throw std::runtime_error(key);
+  value.get_to(into);
+}
+
 PortFormat format_of(const ordered_json& json) {
   PortFormat f;
   const auto element = element_named(json.at("dtype").get<std::string>());
@@ -51,25 +60,31 @@ PortFormat format_of(const ordered_json& json) {
   f.element = *element;
   std::int64_t items = 1;
   for (const ordered_json& d : json.at("dims")) {
-    Dim dim{.name = d.at("name"), .extent = d.at("extent"), .labels = d.at("labels")};
-    dim.frequencies = {d.at("first_hz"), d.at("step_hz"), d.at("values_hz"), d.at("wrap")};
+    Dim dim;
+    read(d, "name", dim.name);
+    read(d, "extent", dim.extent);
+    read(d, "labels", dim.labels);
+    read(d, "first_hz", dim.frequencies.first_hz);
+    read(d, "step_hz", dim.frequencies.step_hz);
+    read(d, "values_hz", dim.frequencies.values_hz);
+    read(d, "wrap", dim.frequencies.wrap);
     if (dim.extent < 1 || dim.extent > kMostItems / items) throw std::runtime_error("extent");
     items *= dim.extent;
     f.dims.push_back(std::move(dim));
   }
-  json.at("pipeline").get_to(f.pipeline);
-  json.at("port").get_to(f.port);
-  json.at("varying").get_to(f.varying);
+  read(json, "pipeline", f.pipeline);
+  read(json, "port", f.port);
+  read(json, "varying", f.varying);
   if (f.varying < -1 || f.varying >= static_cast<int>(f.dims.size())) throw std::runtime_error("varying");
-  json.at("sample_rate").get_to(f.rate_hz);
-  json.at("frequency").get_to(f.frequency_hz);
-  json.at("span").get_to(f.span_hz);
-  json.at("item_rate").get_to(f.item_rate_hz);
-  json.at("llr_scale").get_to(f.llr_scale);
-  json.at("mirrored").get_to(f.mirrored);
-  json.at("calibrated").get_to(f.calibrated);
-  json.at("facts").get_to(f.facts);
-  json.at("hardware").get_to(f.hardware);
+  read(json, "sample_rate", f.rate_hz);
+  read(json, "frequency", f.frequency_hz);
+  read(json, "span", f.span_hz);
+  read(json, "item_rate", f.item_rate_hz);
+  read(json, "llr_scale", f.llr_scale);
+  read(json, "mirrored", f.mirrored);
+  read(json, "calibrated", f.calibrated);
+  read(json, "facts", f.facts);
+  read(json, "hardware", f.hardware);
   return f;
 }
 
@@ -108,22 +123,25 @@ Manifest read_manifest(const std::string& path) {
   std::ifstream in(path);
   Manifest m;
   try {
-    const ordered_json json = ordered_json::parse(in);
+    const ordered_json json = ordered_json::parse(in, [](int depth, ordered_json::parse_event_t, ordered_json&) {
+      if (depth > kMostLevels) throw std::runtime_error("too many levels");
+      return true;
+    });
     if (json.at("kind") != kKind) throw std::runtime_error("kind");
-    json.at("window").get_to(m.window);
-    json.at("windows").get_to(m.windows);
-    json.at("version").get_to(m.version);
-    json.at("pipeline").get_to(m.pipeline);
-    json.at("data").get_to(m.data);
-    json.at("device").get_to(m.device);
-    json.at("warmed").get_to(m.warmed);
-    json.at("sample").get_to(m.sample);
-    json.at("samples").get_to(m.samples);
-    json.at("blocks").get_to(m.blocks);
-    json.at("rows").get_to(m.rows);
-    json.at("lost").get_to(m.lost);
-    json.at("bytes").get_to(m.bytes);
-    json.at("results").get_to(m.results);
+    read(json, "window", m.window);
+    read(json, "windows", m.windows);
+    read(json, "version", m.version);
+    read(json, "pipeline", m.pipeline);
+    read(json, "data", m.data);
+    read(json, "device", m.device);
+    read(json, "warmed", m.warmed);
+    read(json, "sample", m.sample);
+    read(json, "samples", m.samples);
+    read(json, "blocks", m.blocks);
+    read(json, "rows", m.rows);
+    read(json, "lost", m.lost);
+    read(json, "bytes", m.bytes);
+    read(json, "results", m.results);
     m.entry = json.at("sink").dump();
     m.format = format_of(json.at("format"));
   } catch (const std::exception& e) {
