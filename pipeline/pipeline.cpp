@@ -3,9 +3,11 @@
 #include "pipeline/pipeline.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -33,6 +35,13 @@ std::string device_steps(const Plan& plan) {
   return names;
 }
 
+/// What computes, by its products.
+std::string products_of(const EngineBackends& backends) {
+  std::set<std::string> products{backends.host->device()};
+  for (const auto& device : backends.devices) products.insert(device->device());
+  return fmt::format("{}", fmt::join(products, ", "));
+}
+
 }  // namespace
 
 Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& problems,
@@ -56,7 +65,7 @@ Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& prob
   sizing_ = drafted->sizing;
   engines_.replace(build(std::move(*drafted), spec_, backends_.backends));
   backends_.settle();
-  if (const auto window = spec_.source->window()) window->device = backends_.names;
+  if (const auto window = spec_.source->window()) window->device = products_of(backends_.backends);
   IntakeOptions intake = intake_options(spec_, sizing_);
   calibration_ = intake.calibration;
   asking_for(name_ + ": the samples of all channels", [&] {
@@ -184,6 +193,8 @@ void Pipeline::interrupt() noexcept {
 
 std::string Pipeline::failure() const {
   if (const std::string why = engines_->backend_failure(); !why.empty()) return fmt::format("{}: {}", name_, why);
+  if (const auto window = spec_.source->window(); window && window->failed)
+    return fmt::format("{}: window {} of {} is not whole", name_, window->number, window->count);
   return intake_->ended() ? intake_->failure() : "";
 }
 

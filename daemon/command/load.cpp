@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "base/files/sha256.hpp"
 #include "base/host_limits.hpp"
@@ -36,15 +37,29 @@ void log_warnings(const Problems& problems) {
   for (const Problem& p : problems.warnings()) log::warn("{}", p.text());
 }
 
+/// Of what all windows of a recording have in common: the file without the keys that name one.
+static std::string hash_of(const Document& document) {
+  auto json = nlohmann::ordered_json::parse(json_text(document.root));
+  const auto strip = [](nlohmann::ordered_json& pipeline) {
+    if (!pipeline.is_object() || !pipeline.contains("source") || !pipeline["source"].is_object()) return;
+    for (auto& [driver, keys] : pipeline["source"].items())
+      if (keys.is_object()) keys.erase("window");
+  };
+  strip(json);
+  if (json.contains("pipelines"))
+    for (auto& pipeline : json["pipelines"]) strip(pipeline);
+  Sha256 hash;
+  hash.add(json.dump());
+  return hash.hex();
+}
+
 void Loaded::read(Document from, std::span<const Override> overrides) {
   document = std::move(from);
   spec = read_spec(document, catalogue(), problems, overrides, added);
   for (const PipelineSpec& p : spec.pipelines) {
     const auto window = p.source ? p.source->window() : nullptr;
     if (!window) continue;
-    Sha256 hash;
-    hash.add(json_text(document.root));
-    window->pipeline = hash.hex();
+    window->pipeline = hash_of(document);
   }
 }
 

@@ -54,11 +54,8 @@ bool join_set(const radio::WindowSet& set, const JoinOptions& o) {
   const std::unique_ptr<Sink> sink = open_sink(set, o);
   if (!sink) return false;
   set.join(*sink);
-  std::int64_t rows = 0;
-  for (const auto& [window, manifest] : set.windows()) rows += manifest.rows;
   for (const std::string& remark : set.remarks()) fmt::print(stderr, "iqd: join: {}\n", remark);
-  fmt::print(stderr, "{}: {} rows of {} windows\n", (std::filesystem::path(o.folder) / set.name()).string(), rows,
-             o.windows);
+  fmt::print(stderr, "{}: {} windows\n", (std::filesystem::path(o.folder) / set.name()).string(), o.windows);
   return true;
 }
 
@@ -71,8 +68,11 @@ std::set<std::int64_t> missing_in(const std::vector<radio::WindowSet>& sets, con
 }
 
 Exit join(const JoinOptions& o) {
-  if (o.windows < 1) throw UsageError("join: --windows: how many there are, at least 1");
-  const std::vector<radio::WindowSet> sets = radio::WindowSet::in(o.folder, o.windows);
+  if (o.windows < 1 || o.windows > radio::kMostWindows)
+    throw UsageError(fmt::format("join: --windows: how many there are, 1 to {}", radio::kMostWindows));
+  std::vector<std::string> unreadable;
+  const std::vector<radio::WindowSet> sets = radio::WindowSet::in(o.folder, o.windows, unreadable);
+  for (const std::string& why : unreadable) fmt::print(stderr, "iqd: join: {}\n", why);
   const std::set<std::int64_t> missing = missing_in(sets, o);
   if (o.missing) {
     if (!missing.empty()) fmt::print("{}\n", fmt::join(missing, ","));
@@ -93,8 +93,9 @@ void add_join(CommandLine& line) {
   line.command("join", "join the results of all windows of a recording (`iqd run --window`)", [o] { return join(*o); })
       .option("DIR", &o->folder, "folder with the windows; the whole goes there, too", {.required = true})
       .option("--windows", &o->windows, "how many windows there are", {.required = true})
-      .option("--missing", &o->missing, "only print the windows that are not there, as `1,5`; exit code 1 if any")
-      .option("--lossy", &o->lossy, "accept windows that lost samples, such as those of a function that failed")
+      .option("--missing", &o->missing, "only print the windows that have to run again, as `1,5`; exit code 1 if any")
+      .option("--lossy", &o->lossy,
+              "accept windows that lost samples, such as those of a function that always fails at one block")
       .option("--overwrite", &o->overwrite, "replace an existing recording");
 }
 

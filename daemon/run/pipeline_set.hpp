@@ -91,6 +91,9 @@ class PipelineSet {
   std::shared_ptr<Pipeline> open_whole(PipelineSpec spec);
   void grant(const PipelineSpec& spec);
 
+  /// Why a pipeline may not change while it runs; nothing if it may.
+  static std::optional<ChangeReport> refusal_in_window(const Pipeline& pipeline);
+
   std::unique_ptr<Loaded> loaded_;
   std::vector<Override> overrides_;
   KeyOrigins origins_;

@@ -80,14 +80,19 @@ ChangeReport no_keys(const PipelineSpec& spec, const std::string& name) {
                        fmt::join(names, ", "))}};
 }
 
-constexpr const char* kInWindow = " plays a window of a recording, so no key may change: others are played without";
-
 }  // namespace
+
+std::optional<ChangeReport> PipelineSet::refusal_in_window(const Pipeline& pipeline) {
+  if (!pipeline.spec().source->window()) return std::nullopt;
+  return ChangeReport{
+      Result::refused,
+      {pipeline.name() + " plays a window of a recording: all windows must have the same keys and sinks"}};
+}
 
 ChangeReport PipelineSet::reload() {
   if (loaded_->document.file.empty()) return {Result::refused, {"there is no file to reload"}};
   for (const auto& p : pipelines_)
-    if (p->spec().source->window()) return {Result::refused, {p->name() + kInWindow}};
+    if (auto no = refusal_in_window(*p)) return *std::move(no);
   std::unique_ptr<Loaded> next = load(loaded_->document.file, loaded_->added);
   const ChangeReport report = go_over(*next, Scope::all);
   if (report.result != Result::applied) return report;
@@ -109,7 +114,7 @@ ChangeReport PipelineSet::set(const std::string& pipeline, const std::string& st
   if (stage != "source" && std::none_of(stages.begin(), stages.end(), has_name)) return no_keys(at->spec(), stage);
 
   if (at->finished()) return {Result::refused, {at->spec().name + " has ended: no key can be set"}};
-  if (at->spec().source->window()) return {Result::refused, {at->spec().name + kInWindow}};
+  if (auto no = refusal_in_window(*at)) return *std::move(no);
 
   auto next = std::make_unique<Loaded>();
   next->added = loaded_->added;

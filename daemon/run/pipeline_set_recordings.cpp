@@ -45,6 +45,7 @@ ChangeReport PipelineSet::record(const RecordingRequest& request) {
   const std::shared_ptr<Pipeline> at = find(request.pipeline);
   if (!at) return {Result::unknown, {no_such_pipeline(request.pipeline)}};
   if (at->finished()) return {Result::refused, {at->name() + " has ended: nothing can be recorded"}};
+  if (auto no = refusal_in_window(*at)) return *std::move(no);
   if (recordings_.sinks().size() >= kMostRecordings)
     return {Result::busy, {fmt::format("{} recordings run already", kMostRecordings)}};
   Recordings::Recording recording;

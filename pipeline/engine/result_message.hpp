@@ -7,7 +7,7 @@
 
 namespace iqd {
 
-/// The extent of a result's varying dimension; 1 if there is none.
+/// The extent of a result's varying dimension; 1 if there is none, but 0 if the block has no result.
 std::int64_t extent_of(const PlanOutput& output, const BlockWork::Output& result) noexcept;
 
 /// A finished block's result as a message: what it is, where it lies, its times and frequencies. What depends on the

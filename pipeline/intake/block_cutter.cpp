@@ -112,7 +112,7 @@ void BlockCutter::cut() {
     block.length = position_ - block_first_;
     block.past = std::min(reach_.past, block_first_ - valid_from_);
     block.gap = std::exchange(gap_, 0);
-    block.fresh = block_first_ == valid_from_;
+    block.fresh = block_first_ == valid_from_ && !is_within(block_first_);
     block.dropped = missing_;
     block.time_ns = clock_.time_of(block_first_);
     block.time = clock_.source();

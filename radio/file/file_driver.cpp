@@ -126,6 +126,8 @@ class FileSinkOptions final : public SinkOptions {
     if (format.is_known())
       if (std::string why = unrecordable(settings_, format); !why.empty()) section.problem("", std::move(why));
     if (triggered_) trigger_.check(format, section);
+    if (window_ && !trigger_.name.empty())
+      section.problem("", "waits for an event, which other windows do not see: leave it out, or set `when`");
     if (settings_.path.empty()) return;
     refuse_labels(section);
     if (is_open_) return;
@@ -147,6 +149,7 @@ class FileSinkOptions final : public SinkOptions {
   void enter_window(const std::shared_ptr<PlayedWindow>& window, std::string entry) override {
     window_ = window;
     entry_ = std::move(entry);
+    window_->sinks.push_back(settings_.path);
   }
   bool takes_empty() const override { return window_ != nullptr; }
   std::int64_t buffer_bytes() const override { return buffer_bytes_; }

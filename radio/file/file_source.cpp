@@ -68,14 +68,24 @@ void FileSource::describe_window(const Excerpt& part, std::int64_t block) {
   window.data = fingerprint_->text();
   window.first = part.first;
   window.end = part.end;
-  SampleIndex at = 0;
+  window.received = window.missing = window.blocks = 0;
+  const auto count = [&](SampleIndex begin, SampleIndex end) {  // samples without a gap
+    begin = std::max(begin, part.first);
+    end = std::min(end, part.end);
+    if (begin >= end) return;
+    window.received += end - begin;
+    window.blocks += ceil_div(end, block) - begin / block;
+  };
+  SampleIndex begin = 0, at = 0;
   for (const Segment& segment : recording_.segments) {
-    if (&segment != recording_.segments.data()) at = saturated_add(at, segment.lost);
-    const SampleIndex first = std::max(at, part.first), end = std::min(at += segment.samples, part.end);
-    if (first >= end) continue;
-    window.received += end - first;
-    window.blocks += ceil_div(end, block) - first / block;
+    if (&segment != recording_.segments.data() && segment.lost > 0) {
+      count(begin, at);
+      begin = at = saturated_add(at, segment.lost);
+      if (at >= part.first && at < part.end) window.missing += segment.lost;
+    }
+    at += segment.samples;
   }
+  count(begin, at);
 }
 
 Received FileSource::ended() noexcept {

@@ -23,12 +23,18 @@ constexpr std::int64_t kPage = 4096;
 }  // namespace
 
 FrameFile::FrameFile(const std::string& path, std::int64_t frame_bytes) : frame_(frame_bytes) {
-  // Non-blocking, because a FIFO of this name would wait for a reader.
-  file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-  if (file_ < 0) throw SetupError(fmt::format("{}: cannot create: {}", path, std::strerror(errno)));
-  had_name_ = has_name();
-  if (::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;  // some file systems have no locks
-  ::close(file_);
+  // Another process may finish and rename the file before it is locked.
+  constexpr int kTries = 10;
+  for (int i = 0; i < kTries; ++i) {
+    // Non-blocking, because a FIFO of this name would wait for a reader.
+    file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (file_ < 0) throw SetupError(fmt::format("{}: cannot create: {}", path, std::strerror(errno)));
+    had_name_ = has_name();
+    const bool locked = ::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;  // some file systems have none
+    if (locked && is_at(path)) return;
+    ::close(file_);
+    if (!locked) break;
+  }
   throw SetupError(fmt::format("{}: in use: it is being recorded or played; choose another path", path));
 }
 
@@ -47,6 +53,17 @@ bool FrameFile::is_locked(const std::string& path) noexcept {
 void FrameFile::cut(std::int64_t frames) noexcept {
   bytes_ = frames * frame_;
   [[maybe_unused]] const int done = ::ftruncate(file_, bytes_);
+}
+
+bool FrameFile::is_at(const std::string& path) const noexcept {
+  struct stat own {
+  }, there{};
+  return ::fstat(file_, &own) != 0 || ::stat(path.c_str(), &there) != 0 ||
+         (own.st_ino == there.st_ino && own.st_dev == there.st_dev);
+}
+
+bool FrameFile::sync() const noexcept {
+  return ::fsync(file_) == 0;
 }
 
 bool FrameFile::has_name() const noexcept {

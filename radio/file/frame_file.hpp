@@ -29,6 +29,8 @@ class FrameFile {
   bool rewrite(std::int64_t at, std::span<const std::byte> bytes) noexcept;
   /// Truncates the file to `frames`.
   void cut(std::int64_t frames) noexcept;
+  /// Waits until the disk has it all. Returns false as above.
+  bool sync() const noexcept;
 
   /// Whether another FrameFile holds this path.
   static bool is_locked(const std::string& path) noexcept;
@@ -36,6 +38,7 @@ class FrameFile {
  private:
   bool write(const std::byte* from, std::int64_t bytes) noexcept;
   bool has_name() const noexcept;
+  bool is_at(const std::string& path) const noexcept;
   bool was_removed() const noexcept;
 
   int file_ = -1;

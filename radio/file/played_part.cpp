@@ -11,12 +11,12 @@
 
 #include "base/integer.hpp"
 #include "config/quantity.hpp"
+#include "radio/window/manifest.hpp"
 
 namespace iqd::radio {
 namespace {
 
 constexpr double kMostSamples = 9e15;  // as a double is exact to a sample
-constexpr std::int64_t kMostWindows = 1'000'000;
 
 /// Sets `why` if it is neither.
 std::optional<std::int64_t> samples_in(const std::string& text, double rate_hz, std::string& why) {

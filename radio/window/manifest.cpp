@@ -18,6 +18,7 @@ using nlohmann::ordered_json;
 
 constexpr const char* kKind = "iqd window";
 constexpr int kMostLevels = 16;
+constexpr std::int64_t kMostNumber = 1LL << 53;
 constexpr std::int64_t kMostItems = 1LL << 40;  // of a message
 
 ordered_json json_of(const PortFormat& f) {
@@ -49,7 +50,7 @@ ordered_json json_of(const PortFormat& f) {
 template <class T> void read(const ordered_json& json, const char* key, T& into) {
   const ordered_json& value = json.at(key);
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-    if (!value.is_number_integer() || value != value.get<T>()) throw std::runtime_error(key);
+    if (!value.is_number_integer() || value < -1 || value > kMostNumber) throw std::runtime_error(key);
   value.get_to(into);
 }
 
@@ -109,11 +110,13 @@ std::string text_of(const Manifest& m) {
                           {"warmed", m.warmed},
                           {"sample", m.sample},
                           {"samples", m.samples},
+                          {"missing", m.missing},
                           {"blocks", m.blocks},
                           {"rows", m.rows},
                           {"lost", m.lost},
                           {"bytes", m.bytes},
                           {"results", m.results},
+                          {"sinks", m.sinks},
                           {"sink", ordered_json::parse(m.entry)},
                           {"format", json_of(m.format)}};
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
@@ -137,7 +140,9 @@ Manifest read_manifest(const std::string& path) {
     read(json, "warmed", m.warmed);
     read(json, "sample", m.sample);
     read(json, "samples", m.samples);
+    read(json, "missing", m.missing);
     read(json, "blocks", m.blocks);
+    read(json, "sinks", m.sinks);
     read(json, "rows", m.rows);
     read(json, "lost", m.lost);
     read(json, "bytes", m.bytes);

@@ -12,6 +12,8 @@
 namespace iqd::radio {
 namespace {
 
+constexpr std::int64_t kMostCount = 1LL << 53;
+
 /// The numbers of a message; then come its payload, and a Column, a key and the values for each fact. Pieces of a
 /// message start at multiples of 8 bytes.
 struct Numbers {
@@ -39,34 +41,48 @@ void put(std::vector<std::byte>& into, const void* from, std::size_t bytes) {
 class Pieces {
  public:
   explicit Pieces(std::span<const std::byte> bytes) : left_(bytes) {}
-  /// Null if there is not so much.
-  const std::byte* take(std::int64_t bytes) noexcept {
-    if (bytes < 0 || padded(static_cast<std::size_t>(bytes)) > left_.size()) return nullptr;
-    const std::byte* const at = left_.data();
-    left_ = left_.subspan(padded(static_cast<std::size_t>(bytes)));
-    return at;
+  /// Empty if there is not so much.
+  std::span<const std::byte> take(std::int64_t bytes) noexcept {
+    const auto n = static_cast<std::size_t>(bytes);
+    if (bytes < 0 || n > left_.size() || padded(n) > left_.size()) {
+      are_good_ = false;
+      return {};
+    }
+    const auto taken = left_.first(n);
+    left_ = left_.subspan(padded(n));
+    return taken;
   }
-  bool are_taken() const noexcept { return left_.empty(); }
+  template <class T> const T* take() noexcept {
+    const auto taken = take(sizeof(T));
+    return taken.empty() ? nullptr : reinterpret_cast<const T*>(taken.data());
+  }
+  /// All that was asked for was there.
+  bool are_good() const noexcept { return are_good_; }
+  bool are_taken() const noexcept { return are_good_ && left_.empty(); }
 
  private:
   std::span<const std::byte> left_;
+  bool are_good_ = true;
 };
 
+bool is_key(std::string_view text) noexcept {
+  return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == text.npos;
+}
+
 bool take_fact(Pieces& pieces, std::int64_t extent, FactColumn& fact) {
-  const auto* const column = reinterpret_cast<const Column*>(pieces.take(sizeof(Column)));
+  const auto* const column = pieces.take<Column>();
   if (!column || column->element < 0 || column->element >= std::ssize(kElements) || column->positions < 1 ||
       column->samples < 1)
     return false;
-  const std::byte* const key = pieces.take(column->key);
+  const auto key = pieces.take(column->key);
   const auto element = static_cast<Element>(column->element);
-  const std::byte* const values = key ? pieces.take(extent * static_cast<std::int64_t>(size_of(element))) : nullptr;
-  if (!values) return false;
-  fact = {{reinterpret_cast<const char*>(key), static_cast<std::size_t>(column->key)},
+  const auto values = pieces.take(extent * static_cast<std::int64_t>(size_of(element)));
+  fact = {{reinterpret_cast<const char*>(key.data()), key.size()},
           element,
-          values,
+          values.data(),
           column->positions,
           column->samples};
-  return true;
+  return pieces.are_good() && is_key(fact.key);
 }
 
 }  // namespace
@@ -130,11 +146,13 @@ bool MessageFile::next(Message& message) {
       n.payload != (n.extent == 0 ? 0 : format_.bytes(n.extent)) || n.time < 0 ||
       n.time > static_cast<int>(TimeSource::radio))
     throw is_damaged();
-  const std::byte* const payload = pieces.take(n.payload);
+  for (const std::int64_t count : {n.block, n.samples, n.sample, n.gap, n.halo})
+    if (count < 0 || count > kMostCount) throw is_damaged();
+  const auto payload = pieces.take(n.payload);
   facts_.assign(static_cast<std::size_t>(n.facts), {});
   for (FactColumn& fact : facts_)
-    if (!payload || !take_fact(pieces, n.extent, fact)) throw is_damaged();
-  if (!payload || !pieces.are_taken()) throw is_damaged();
+    if (!take_fact(pieces, n.extent, fact)) throw is_damaged();
+  if (!pieces.are_taken()) throw is_damaged();
   message = {.format = &format_,
              .block = static_cast<std::uint64_t>(n.block),
              .samples = n.samples,
@@ -150,7 +168,7 @@ bool MessageFile::next(Message& message) {
              .respanned_hz = n.respanned_hz,
              .tuned = n.tuned,
              .calibrated = n.calibrated != 0,
-             .payload = {payload, static_cast<std::size_t>(n.payload)},
+             .payload = payload,
              .facts = facts_};
   return true;
 }

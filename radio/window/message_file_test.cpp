@@ -87,6 +87,19 @@ TEST_F(Messages, AreReadAsTheyWerePut) {
   EXPECT_FALSE(file.next(m));
 }
 
+TEST_F(Messages, OneWithoutItemsAndFactsMayBeAlone) {
+  std::vector<std::byte> bytes;
+  Message empty = message(0);
+  empty.facts = {};
+  put_message(empty, bytes);
+  folder_.write("messages", bytes);
+  MessageFile file(path_, format_);
+  Message m;
+  ASSERT_TRUE(file.next(m));
+  EXPECT_EQ(m.gap, 9);
+  EXPECT_FALSE(file.next(m));
+}
+
 TEST_F(Messages, DamageIsNoticedOrHarmless) {
   std::vector<std::byte> good;
   put_message(message(3), good);

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <regex>
 #include <set>
@@ -22,13 +23,12 @@ namespace fs = std::filesystem;
 /// Makes the messages of windows those of one stream.
 class Joint {
  public:
-  /// A window begins, after so many blocks.
-  void begin(std::uint64_t block) noexcept { first_block_ = block; }
   /// False if it has no items: what it reports, the next message does.
   bool take(Message& m) noexcept {
-    gap_ += m.gap;
-    dropped_ += m.gap;
+    lose(m.gap);
+    reported_ = saturated_add(reported_, m.gap);
     if (m.tuned >= 0) tuned_ = m.tuned;
+    if (m.time == TimeSource::host) m.time_ns = host_time_of(m);
     if (m.extent == 0) return false;
     m.seq = seq_++;
     m.block += first_block_;
@@ -37,24 +37,48 @@ class Joint {
     m.tuned = std::exchange(tuned_, -1);
     return true;
   }
+  /// What was lost after the window's last message is in none of them.
+  void end(const Manifest& window) noexcept {
+    first_block_ += static_cast<std::uint64_t>(window.blocks);
+    lose(std::max<std::int64_t>(window.lost + window.missing - std::exchange(reported_, 0), 0));
+  }
 
  private:
+  void lose(std::int64_t samples) noexcept {
+    gap_ = saturated_add(gap_, samples);
+    dropped_ = saturated_add(dropped_, samples);
+  }
+  /// A recording without times is played at the host's; windows are so at different ones.
+  std::int64_t host_time_of(const Message& m) noexcept {
+    if (!timed_) {
+      timed_ = true;
+      sample_ = m.sample;
+      time_ns_ = m.time_ns;
+    }
+    const double since_ns = static_cast<double>(m.sample - sample_) * 1e9 / std::max(m.format->rate_hz, 1e-3);
+    return saturated_add(time_ns_, std::llround(std::min(since_ns, 4e18)));
+  }
+
   std::uint64_t first_block_ = 0, seq_ = 0;
   std::int64_t gap_ = 0, dropped_ = 0;
+  std::int64_t reported_ = 0;  // gaps of the window's messages
   SampleIndex tuned_ = -1;
+  bool timed_ = false;
+  SampleIndex sample_ = 0;    // the sample that…
+  std::int64_t time_ns_ = 0;  // …has this time
 };
 
 /// Why the results are not those of the manifest; empty if they are.
 std::string fault_of(const std::string& results, const Manifest& manifest) {
   std::error_code failed;
   if (const auto bytes = fs::file_size(results, failed); failed || static_cast<std::int64_t>(bytes) != manifest.bytes)
-    return failed ? failed.message() : fmt::format("has {} bytes, its manifest {}", bytes, manifest.bytes);
+    return failed ? failed.message() : fmt::format("has {} bytes, not {}", bytes, manifest.bytes);
   try {
     MessageFile file(results, manifest.format);
     for (Message m; file.next(m);) continue;
     return file.hash() == manifest.results ? "" : "has other results than its manifest says";
-  } catch (const SetupError& e) {
-    return e.what();
+  } catch (const SetupError&) {
+    return "is damaged";
   }
 }
 
@@ -74,7 +98,8 @@ std::string WindowSet::results(std::int64_t window) const {
   return results_path((fs::path(folder_) / name_).string(), window, count_);
 }
 
-std::vector<WindowSet> WindowSet::in(const std::string& folder, std::int64_t count) {
+std::vector<WindowSet> WindowSet::in(const std::string& folder, std::int64_t count,
+                                     std::vector<std::string>& unreadable) {
   static const std::regex form(R"((.+)\.([0-9]{1,7})-of-([0-9]{1,7})\.json)");
   std::map<std::string, WindowSet> found;
   std::error_code failed;
@@ -82,13 +107,22 @@ std::vector<WindowSet> WindowSet::in(const std::string& folder, std::int64_t cou
     const std::string file = entry.path().filename().string();
     std::smatch parts;
     if (!std::regex_match(file, parts, form) || std::stoll(parts[3]) != count) continue;
-    Manifest manifest = read_manifest(entry.path().string());
-    const std::int64_t window = std::stoll(parts[2]);
-    if (manifest.window != window || manifest.windows != count)
-      throw SetupError(fmt::format("{}: is the manifest of window {} of {}", entry.path().string(), manifest.window,
-                                   manifest.windows));
-    found.try_emplace(parts[1], WindowSet(folder, parts[1], count)).first->second.windows_[window] =
-        std::move(manifest);
+    const auto set_of = [&](const std::string& name) -> WindowSet& {
+      return found.try_emplace(name, WindowSet(folder, name, count)).first->second;
+    };
+    WindowSet& set = set_of(parts[1]);
+    try {
+      Manifest manifest = read_manifest(entry.path().string());
+      const std::int64_t window = std::stoll(parts[2]);
+      for (const std::string& sink : manifest.sinks) set_of(sink);
+      if (manifest.window == window && manifest.windows == count)
+        set.windows_[window] = std::move(manifest);
+      else
+        unreadable.push_back(fmt::format("{}: is the manifest of window {} of {}", entry.path().string(),
+                                         manifest.window, manifest.windows));
+    } catch (const SetupError& e) {
+      unreadable.emplace_back(e.what());
+    }
   }
   if (failed) throw SetupError(fmt::format("{}: {}", folder, failed.message()));
   std::vector<WindowSet> all;
@@ -99,9 +133,16 @@ std::vector<WindowSet> WindowSet::in(const std::string& folder, std::int64_t cou
 std::vector<std::int64_t> WindowSet::missing(bool lossy) const {
   std::vector<std::int64_t> missing;
   for (std::int64_t w = 0; w < count_; ++w)
-    if (const auto at = windows_.find(w); at == windows_.end() || (at->second.lost != 0 && !lossy))
-      missing.push_back(w);
+    if (is_missing(w, lossy)) missing.push_back(w);
   return missing;
+}
+
+bool WindowSet::is_missing(std::int64_t window, bool lossy) const {
+  const auto at = windows_.find(window);
+  if (at == windows_.end() || (at->second.lost != 0 && !lossy)) return true;
+  std::error_code failed;
+  const auto bytes = fs::file_size(results(window), failed);
+  return failed || static_cast<std::int64_t>(bytes) != at->second.bytes;
 }
 
 std::vector<std::string> WindowSet::faults() const {
@@ -137,13 +178,12 @@ std::vector<std::string> WindowSet::remarks() const {
 void WindowSet::join(Sink& sink) const {
   Joint joint;
   const PortFormat& format = windows_.begin()->second.format;
-  std::uint64_t blocks = 0;
   for (const auto& [window, manifest] : windows_) {
-    joint.begin(blocks);
-    blocks += static_cast<std::uint64_t>(manifest.blocks);
     MessageFile file(results(window), format);
     for (Message m; file.next(m);)
       if (joint.take(m) && !sink.send(m)) throw SetupError(fmt::format("{}: takes no more results", name_));
+    joint.end(manifest);
+    if (file.hash() != manifest.results) throw SetupError(results(window) + ": was replaced during the join");
   }
   sink.finish();
 }

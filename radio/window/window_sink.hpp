@@ -18,7 +18,7 @@ namespace iqd::radio {
 class WindowSink final : public Sink {
  public:
   /// `entry`: of `sinks`, as JSON. Throws SetupError if the file cannot be created, or if another process writes it.
-  WindowSink(const std::string& path, const std::string& entry, std::shared_ptr<const PlayedWindow> window,
+  WindowSink(const std::string& path, const std::string& entry, std::shared_ptr<PlayedWindow> window,
              const PortFormat& format);
 
   bool send(const Message& message) override;
@@ -26,8 +26,9 @@ class WindowSink final : public Sink {
 
  private:
   std::string part() const { return results_ + ".part"; }
+  bool complete();
 
-  std::shared_ptr<const PlayedWindow> window_;
+  std::shared_ptr<PlayedWindow> window_;
   std::string results_;
   FrameFile file_;
   Manifest manifest_;
