@@ -73,7 +73,7 @@ class BlockCutter {
   void leave_out(std::int64_t samples) noexcept;
   void find_place() noexcept;
   SampleIndex boundary_after(SampleIndex sample) const noexcept;
-  /// Whether the stream goes on here, though nothing before is delivered.
+  /// Whether the stream continues here, though nothing before is delivered.
   bool is_within(SampleIndex sample) const noexcept { return sample > 0 && sample == excerpt_.at; }
   bool is_cut(SampleIndex sample) const noexcept {
     return sample >= excerpt_.first - excerpt_.warm && sample < excerpt_.end;
