@@ -148,7 +148,8 @@ class Record(iqd.SystemTest):
                 recorded, = [p for p in daemon.final[0]["ports"] if p["to"] == "file"]
                 # The messages that fitted whole; messages queued when the disk was full are refused too.
                 self.assertEqual(recorded["messages"], 1024 * 1024 // 4096)
-                self.assertLess(4096 * recorded["refused"] - daemon.final[0]["dropped"]["refused"], 4096)  # a short end
+                short = 1 + 2 * daemon.final[0]["overflows"]  # blocks: the last, and those beside a loss on a busy machine
+                self.assertLess(4096 * recorded["refused"] - daemon.final[0]["dropped"]["refused"], 4096 * short)
         finally:
             iqd.IQD = real
         self.assertEqual(os.path.getsize(self.folder / "r.sigmf-data"), 4096 * 1024)
