@@ -70,6 +70,8 @@ class FileSourceOptions final : public SourceOptions {
     for (const std::string_view key : {"start", "samples", "warm", "window"})
       if (settings_.repeat && section.has(key))
         section.problem(key, "cannot be set with repeat, which plays the whole recording");
+    if (section.has("warm") && !section.has("start") && !section.has("window"))
+      section.warning("warm", "has no effect without start or window: nothing lies before the recording");
     return info;
   }
   std::unique_ptr<Source> open() const override {

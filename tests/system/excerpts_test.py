@@ -102,6 +102,14 @@ class Excerpts(iqd.SystemTest):
         part, _ = self.run_over(FIR, samples=1000)
         self.assertSame(part, whole, 0, 1000)
 
+    def test_a_warm_start_of_everything_is_a_mistake(self):
+        path = self.folder / "warm.yaml"
+        out = f"publish: [{{port: fir.out, topic: t, bind: \"{iqd.endpoint()}\"}}]\n"
+        path.write_text(self.text(FIR, warm=100) + out, encoding="utf-8")
+        done = iqd.command("check", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("warm: has no effect without start or window", done.stderr)
+
     def test_refused(self):
         for keys, words in (({"start": LENGTH}, "start: is beyond the end"), ({"start": -1}, "start: must not be"),
                             ({"start": "1 s"}, "has 73045 samples, 73.045 ms"), ({"start": "soon"}, "start: "),
