@@ -249,7 +249,7 @@ class SinkOptions {
   virtual void note_open() {}
   /// The source plays a window of a recording: a sink that writes a file keeps what it gets for the join instead.
   /// `entry`: the one in `sinks`, as JSON.
-  virtual void enter_window(const std::shared_ptr<PlayedWindow>& /*window*/, std::string /*entry*/) {}
+  virtual void enter_window(const std::shared_ptr<PlayedWindow>& /*window*/, const std::string& /*entry*/) {}
   /// Whether it gets the messages without items, too.
   virtual bool takes_empty() const { return false; }
   /// Like SourceOptions.

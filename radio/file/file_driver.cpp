@@ -148,9 +148,9 @@ class FileSinkOptions final : public SinkOptions {
     return trigger_.put_before(open_recording_sink(settings_, format), format);
   }
   void note_open() override { is_open_ = true; }
-  void enter_window(const std::shared_ptr<PlayedWindow>& window, std::string entry) override {
+  void enter_window(const std::shared_ptr<PlayedWindow>& window, const std::string& entry) override {
     window_ = window;
-    entry_ = std::move(entry);
+    entry_ = entry;
     window_->sinks.push_back(settings_.path);
   }
   bool takes_empty() const override { return window_ != nullptr; }
