@@ -23,7 +23,7 @@ struct PlayedWindow {
   std::vector<std::string> sinks{};  // the files that they stand for
 
   // By the source.
-  std::string data{};     // a hash of the recording, and of what
+  std::string data{};     // a hash of the recording
   SampleIndex first = 0;  // the window in the recording, with the samples that are missing there
   SampleIndex end = 0;
   std::int64_t received = 0;       // samples of the window

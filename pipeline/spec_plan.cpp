@@ -219,8 +219,8 @@ void refuse_shared_carries(const Plan& plan, const PipelineSpec& spec) {
   }
 }
 
-/// One window's state would be another one than that of a run over the windows before it.
-void refuse_carries_in_windows(const Plan& plan, const PipelineSpec& spec) {
+/// What depends on the windows before: states of stages, and keys that results set.
+void refuse_in_windows(const Plan& plan, const PipelineSpec& spec) {
   const auto window = spec.source ? spec.source->window() : nullptr;
   if (!window) return;
   for (const ApplySpec& apply : spec.apply)
@@ -255,7 +255,7 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
   Plan plan = planner.finish(spec.section, !spec.short_blocks);
   for (PlanOutput& output : plan.outputs) output.format.hardware = stream.hardware;
   refuse_shared_carries(plan, spec);
-  refuse_carries_in_windows(plan, spec);
+  refuse_in_windows(plan, spec);
   for (std::size_t r = 0; r < routes.size(); ++r)
     std::visit(RouteCheck{plan, judged_output(plan, outputs[r], stream)}, routes[r]);
   sort_by_place(problems, before);

