@@ -58,8 +58,8 @@ void FrameFile::cut(std::int64_t frames) noexcept {
 bool FrameFile::is_at(const std::string& path) const noexcept {
   struct stat own {
   }, there{};
-  return ::fstat(file_, &own) != 0 || ::stat(path.c_str(), &there) != 0 ||
-         (own.st_ino == there.st_ino && own.st_dev == there.st_dev);
+  if (::stat(path.c_str(), &there) != 0) return errno != ENOENT;  // renamed, and nothing took its place
+  return ::fstat(file_, &own) != 0 || (own.st_ino == there.st_ino && own.st_dev == there.st_dev);
 }
 
 bool FrameFile::sync() const noexcept {
