@@ -21,30 +21,63 @@ constexpr int kMostLevels = 16;
 constexpr std::int64_t kMostNumber = 1LL << 53;
 constexpr std::int64_t kMostItems = 1LL << 40;  // of a message
 
+// Each list of keys serves the writer and the reader.
+template <class Format, class Each>
+void each_key(Format& f, const Each& each) requires std::is_same_v<std::remove_const_t<Format>, PortFormat> {
+  each("pipeline", f.pipeline);
+  each("port", f.port);
+  each("varying", f.varying);
+  each("sample_rate", f.rate_hz);
+  each("frequency", f.frequency_hz);
+  each("span", f.span_hz);
+  each("item_rate", f.item_rate_hz);
+  each("llr_scale", f.llr_scale);
+  each("mirrored", f.mirrored);
+  each("calibrated", f.calibrated);
+  each("facts", f.facts);
+  each("hardware", f.hardware);
+}
+
+template <class Dimension, class Each>
+void each_key(Dimension& d, const Each& each) requires std::is_same_v<std::remove_const_t<Dimension>, Dim> {
+  each("name", d.name);
+  each("extent", d.extent);
+  each("labels", d.labels);
+  each("first_hz", d.frequencies.first_hz);
+  each("step_hz", d.frequencies.step_hz);
+  each("values_hz", d.frequencies.values_hz);
+  each("wrap", d.frequencies.wrap);
+}
+
+template <class Any, class Each>
+void each_key(Any& m, const Each& each) requires std::is_same_v<std::remove_const_t<Any>, Manifest> {
+  each("window", m.window);
+  each("windows", m.windows);
+  each("version", m.version);
+  each("pipeline", m.pipeline);
+  each("data", m.data);
+  each("device", m.device);
+  each("warmed", m.warmed);
+  each("sample", m.sample);
+  each("samples", m.samples);
+  each("missing", m.missing);
+  each("blocks", m.blocks);
+  each("rows", m.rows);
+  each("lost", m.lost);
+  each("bytes", m.bytes);
+  each("results", m.results);
+  each("sinks", m.sinks);
+}
+
+template <class T> void write(const T& from, ordered_json& json) {
+  each_key(from, [&json](const char* key, const auto& value) { json[key] = value; });
+}
+
 ordered_json json_of(const PortFormat& f) {
-  ordered_json dims = ordered_json::array();
-  for (const Dim& d : f.dims)
-    dims.push_back({{"name", d.name},
-                    {"extent", d.extent},
-                    {"labels", d.labels},
-                    {"first_hz", d.frequencies.first_hz},
-                    {"step_hz", d.frequencies.step_hz},
-                    {"values_hz", d.frequencies.values_hz},
-                    {"wrap", d.frequencies.wrap}});
-  return {{"pipeline", f.pipeline},
-          {"port", f.port},
-          {"dtype", name_of(f.element)},
-          {"dims", std::move(dims)},
-          {"varying", f.varying},
-          {"sample_rate", f.rate_hz},
-          {"frequency", f.frequency_hz},
-          {"span", f.span_hz},
-          {"item_rate", f.item_rate_hz},
-          {"llr_scale", f.llr_scale},
-          {"mirrored", f.mirrored},
-          {"calibrated", f.calibrated},
-          {"facts", f.facts},
-          {"hardware", f.hardware}};
+  ordered_json json{{"dtype", name_of(f.element)}, {"dims", ordered_json::array()}};
+  for (const Dim& d : f.dims) write(d, json["dims"].emplace_back(ordered_json::object()));
+  write(f, json);
+  return json;
 }
 
 template <class T> void read(const ordered_json& json, const char* key, T& into) {
@@ -52,6 +85,10 @@ template <class T> void read(const ordered_json& json, const char* key, T& into)
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
     if (!value.is_number_integer() || value < -1 || value > kMostNumber) throw std::runtime_error(key);
   value.get_to(into);
+}
+
+template <class T> void read_all(const ordered_json& json, T& into) {
+  each_key(into, [&json](const char* key, auto& value) { read(json, key, value); });
 }
 
 PortFormat format_of(const ordered_json& json) {
@@ -62,30 +99,13 @@ PortFormat format_of(const ordered_json& json) {
   std::int64_t items = 1;
   for (const ordered_json& d : json.at("dims")) {
     Dim dim;
-    read(d, "name", dim.name);
-    read(d, "extent", dim.extent);
-    read(d, "labels", dim.labels);
-    read(d, "first_hz", dim.frequencies.first_hz);
-    read(d, "step_hz", dim.frequencies.step_hz);
-    read(d, "values_hz", dim.frequencies.values_hz);
-    read(d, "wrap", dim.frequencies.wrap);
+    read_all(d, dim);
     if (dim.extent < 1 || dim.extent > kMostItems / items) throw std::runtime_error("extent");
     items *= dim.extent;
     f.dims.push_back(std::move(dim));
   }
-  read(json, "pipeline", f.pipeline);
-  read(json, "port", f.port);
-  read(json, "varying", f.varying);
+  read_all(json, f);
   if (f.varying < -1 || f.varying >= static_cast<int>(f.dims.size())) throw std::runtime_error("varying");
-  read(json, "sample_rate", f.rate_hz);
-  read(json, "frequency", f.frequency_hz);
-  read(json, "span", f.span_hz);
-  read(json, "item_rate", f.item_rate_hz);
-  read(json, "llr_scale", f.llr_scale);
-  read(json, "mirrored", f.mirrored);
-  read(json, "calibrated", f.calibrated);
-  read(json, "facts", f.facts);
-  read(json, "hardware", f.hardware);
   return f;
 }
 
@@ -100,25 +120,10 @@ std::string manifest_path(const std::string& results) {
 }
 
 std::string text_of(const Manifest& m) {
-  const ordered_json json{{"kind", kKind},
-                          {"window", m.window},
-                          {"windows", m.windows},
-                          {"version", m.version},
-                          {"pipeline", m.pipeline},
-                          {"data", m.data},
-                          {"device", m.device},
-                          {"warmed", m.warmed},
-                          {"sample", m.sample},
-                          {"samples", m.samples},
-                          {"missing", m.missing},
-                          {"blocks", m.blocks},
-                          {"rows", m.rows},
-                          {"lost", m.lost},
-                          {"bytes", m.bytes},
-                          {"results", m.results},
-                          {"sinks", m.sinks},
-                          {"sink", ordered_json::parse(m.entry)},
-                          {"format", json_of(m.format)}};
+  ordered_json json{{"kind", kKind}};
+  write(m, json);
+  json["sink"] = ordered_json::parse(m.entry);
+  json["format"] = json_of(m.format);
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -131,22 +136,7 @@ Manifest read_manifest(const std::string& path) {
       return true;
     });
     if (json.at("kind") != kKind) throw std::runtime_error("kind");
-    read(json, "window", m.window);
-    read(json, "windows", m.windows);
-    read(json, "version", m.version);
-    read(json, "pipeline", m.pipeline);
-    read(json, "data", m.data);
-    read(json, "device", m.device);
-    read(json, "warmed", m.warmed);
-    read(json, "sample", m.sample);
-    read(json, "samples", m.samples);
-    read(json, "missing", m.missing);
-    read(json, "blocks", m.blocks);
-    read(json, "sinks", m.sinks);
-    read(json, "rows", m.rows);
-    read(json, "lost", m.lost);
-    read(json, "bytes", m.bytes);
-    read(json, "results", m.results);
+    read_all(json, m);
     m.entry = json.at("sink").dump();
     m.format = format_of(json.at("format"));
   } catch (const std::exception& e) {
