@@ -55,7 +55,7 @@ def bench(options, text, other, lanes):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--iqd", type=pathlib.Path, required=True)
+    parser.add_argument("--iqd", type=lambda path: pathlib.Path(path).resolve(), required=True)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()

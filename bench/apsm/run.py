@@ -36,7 +36,8 @@ def cells(rows):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--apsm-bench", default=ROOT / "build" / "release" / "bench" / "apsm_bench", type=pathlib.Path)
+    parser.add_argument("--apsm-bench", default=ROOT / "build" / "release" / "bench" / "apsm_bench",
+                        type=lambda path: pathlib.Path(path).resolve())
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--goals", action="store_true")
     options = parser.parse_args()

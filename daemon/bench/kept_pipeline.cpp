@@ -165,9 +165,11 @@ FreeRun KeptPipeline::flat_out(double seconds) {
 
 FreeRun KeptPipeline::one_by_one(double seconds) {
   feed_.pace_ns = static_cast<std::int64_t>(2e9 * pipeline_->status().lanes / blocks_per_second_);
-  // A block may wait for samples of the next one, so one is always in flight.
+  // Always in flight: what arrives for the next block, and a block that waits for samples after it.
+  std::int64_t most = 2 * feed_.block;
+  pipeline_->visit_plan([&](const Plan& plan) { most += plan.reach().future; });
   wait_until("the ring did not drain",
-             [&] { return pipeline_->status().in_flight <= 2 * static_cast<std::uint64_t>(feed_.block); });
+             [&] { return pipeline_->status().in_flight <= static_cast<std::uint64_t>(most); });
   return observe_some(seconds);
 }
 

@@ -421,6 +421,10 @@ class Commands(iqd.SystemTest):
             self.assertEqual((row["name"], row["shape"], row["bound"]), ("plan", "65536", 20e6))
             self.assertGreater(row["p50_us"], 0)
 
+    def test_bench_of_a_pipeline_that_waits_for_many_blocks(self):
+        rows = self.bench(iqd.PIPELINES / "fsk_text.yaml", "--block", 1024, "--lanes", 1)
+        self.assertEqual([row["variant"] for row in rows], ["flat out, 1 lanes", "one by one, 1 lanes"])
+
     def test_bench_blocks(self):
         table = {name for name in stages() if re.match(r"\w+ \((math|filters|sync|measure)\)", self.ok("stages", name))}
         lines = self.bench_lines("blocks", "--quick")
