@@ -71,15 +71,11 @@ __device__ inline void set_left(Left& left, int k, HighLow pair) {
   left.low[k] = pair.low;
 }
 
-/// {p, q} + r^H x, for 16 vectors and 8 places
-template <int kChunks>
-__device__ void correlate(const Left (&r)[kChunks], const Right (&x)[kChunks], Result& p, Result& q) {
-#pragma unroll
-  for (int c = 0; c < kChunks; ++c) {
-    const Right turned{{x[c].high[1], negated(x[c].high[0])}, {x[c].low[1], negated(x[c].low[0])}};
-    p = multiply(r[c], x[c], p);
-    q = multiply(r[c], turned, q);
-  }
+/// {p, q} + r^H x, for 16 vectors, 8 places and a chunk of antennas
+__device__ inline void correlate(const Left& r, const Right& x, Result& p, Result& q) {
+  const Right turned{{x.high[1], negated(x.high[0])}, {x.low[1], negated(x.low[0])}};
+  p = multiply(r, x, p);
+  q = multiply(r, turned, q);
 }
 
 /// Kernels of 16 vectors and 8 places: of v1 with {v1, v2} and of v2 with {v1, v2}. `p` is p - h, `bias` -h.
@@ -101,9 +97,10 @@ __device__ inline void make_kernels(const Result& p, const Result& q, const Resu
 template <int kUserTiles> using Sums = Result[kRowTiles][kUserTiles][2];
 
 /// sums += those of eight places.
-template <int kChunks, int kUserTiles>
-__device__ void add_places(const Vectors<kChunks>& v, const Right (&x)[kChunks], const Right (&gamma)[kUserTiles],
-                           const float (&half_norm)[2], int user_tiles, Sums<kUserTiles>& sums) {
+template <int kChunks, int kUserTiles, int kWarps>
+__device__ void add_places(const Vectors<kChunks, kWarps>& v, const Right (&x)[kChunks],
+                           const Right (&gamma)[kUserTiles], const float (&half_norm)[2], int user_tiles,
+                           Sums<kUserTiles>& sums) {
   Result p[kRowTiles], q[kRowTiles], bias[kRowTiles];
 #pragma unroll
   for (int tile = 0; tile < kRowTiles; ++tile) {
@@ -111,7 +108,8 @@ __device__ void add_places(const Vectors<kChunks>& v, const Right (&x)[kChunks],
     for (int i = 0; i < 4; ++i) bias[tile][i] = -v.half_norm[tile][i / 2] - half_norm[i % 2];
     p[tile] = bias[tile];
     q[tile] = {};
-    correlate(v.real_imag[tile], x, p[tile], q[tile]);
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) correlate(v.real_imag(tile, c), x[c], p[tile], q[tile]);
   }
 #pragma unroll
   for (int tile = 0; tile < kRowTiles; ++tile) {
@@ -140,7 +138,7 @@ __device__ void add_dictionary(const DetectShape& shape, const float* unit, floa
                                Places<kChunks, kUserTiles>& places, Sums<kUserTiles>& sums) {
   const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
   const int user_tiles = (shape.users + kUserTile - 1) / kUserTile;
-  const Vectors<kChunks> v = take_rows(memory, g, t);
+  const Vectors<kChunks, kWarps> v(memory, lane);
   const float to_half_norm = to_powers * to_powers / 2;
   float to_unit[kUserTiles];
 #pragma unroll
