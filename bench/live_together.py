@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""live_together.py PIPELINE.yaml:TOPIC[:SHARE]… --iqd IQD [--seconds N] [--keys KEYS]: pipelines on one GPU.
+"""live_together.py PIPELINE.yaml:TOPIC[:SHARE]… --iqd IQD [OPTION…]: pipelines on one GPU.
 
 Runs each pipeline alone, then all in one process, then all with their shares of the GPU (`noma.yaml:symbols:64 SM`),
 and prints the latency that the daemon measures (from the start), what was dropped, and how long samples take to the
 GPU, with what they wait for other lanes' samples. The pipelines bind tcp://127.0.0.1:5555, and have no monitor and none
-of the keys `wait`, `backend` and `gpu`. `--keys 'transfer: copy'` gives all of them more keys.
+of the keys `wait`, `backend` and `gpu`. `--keys 'transfer: copy'` gives all of them more keys. `--only alone`,
+`together` or `shares`, which may be repeated, leaves out the other runs.
 """
 
 import argparse
@@ -68,6 +69,7 @@ def main():
     parser.add_argument("--backend", default="cuda")
     parser.add_argument("--keys", action="append", default=[])
     parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--only", action="append", choices=["alone", "together", "shares"], metavar="RUN")
     options = parser.parse_args()
     try:
         lives = [Live(argument, number) for number, argument in enumerate(options.pipelines)]
@@ -75,11 +77,12 @@ def main():
         parser.error(str(error))
     print("| run | pipeline | multiprocessors | p50, us | p99, us | copy to the GPU, us | dropped | published |\n"
           "| --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
-    for live in lives:
+    wanted = options.only or ["alone", "together", "shares"]
+    for live in lives if "alone" in wanted else []:
         rows("alone", run(options, [live]))
-    if len(lives) > 1:
+    if "together" in wanted and len(lives) > 1:
         rows("together", run(options, lives))
-    if any(live.share for live in lives):
+    if "shares" in wanted and any(live.share for live in lives):
         rows("with shares", run(options, lives, with_shares=True))
 
 

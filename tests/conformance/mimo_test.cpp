@@ -152,6 +152,18 @@ TEST_P(DetectorOnCuda, FramesAgreeToo) {
   expect_alike(detect_frames(GetParam(), heard, 5, "cpu"), detect_frames(GetParam(), heard, 5, "cuda"));
 }
 
+/// More than a GPU detects at a time, so that thread blocks take several tiles; the last tile is not full.
+TEST(MttOnCuda, ManyVectorsAgreeWithTheCpu) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO DETECTOR WAS TESTED ON CUDA: " << why;
+  using enum Modulation;
+  for (const auto& [modulation, keys] : {std::pair{qpsk, "{modulation: qpsk}"}, {qam16, "{modulation: 16qam}"}})
+    for (const int of_channel : {1, 12}) {
+      const MimoCase c{"mtt_detector", keys, modulation, 4, 4, 12, of_channel};
+      const MimoHeard heard = symbols_through(c, 300'036);
+      expect_alike(detect_mimo(c, heard, "cpu"), detect_mimo(c, heard, "cuda"));
+    }
+}
+
 /// What cannot be detected is erased; its neighbours are unaffected.
 TEST_P(DetectorOnCuda, ErasesTheSame) {
   MimoCase c = GetParam();

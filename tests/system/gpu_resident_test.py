@@ -63,7 +63,8 @@ class Footprint:
 
 
 def device_bytes_in_use():
-    query = ["nvidia-smi", "--id=0", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
+    first = os.environ.get("CUDA_VISIBLE_DEVICES", "0").split(",", maxsplit=1)[0]
+    query = ["nvidia-smi", f"--id={first}", "--query-gpu=memory.used", "--format=csv,noheader,nounits"]
     return int(subprocess.run(query, check=True, capture_output=True, text=True).stdout) * 2**20
 
 
