@@ -12,19 +12,12 @@
 
 #include "base/error.hpp"
 #include "daemon/command/commands.hpp"
+#include "daemon/record/join.hpp"
 #include "pipeline/spec/spec_drivers.hpp"
 #include "radio/window/window_set.hpp"
 
 namespace iqd {
 namespace {
-
-struct JoinOptions {
-  std::string folder;
-  std::int64_t windows = 0;
-  bool missing = false;
-  bool lossy = false;
-  bool overwrite = false;
-};
 
 /// The sink that one run would have, in the folder of its windows; null after a problem, which was reported.
 std::unique_ptr<Sink> open_sink(const radio::WindowSet& set, const JoinOptions& o) {
@@ -59,34 +52,45 @@ bool join_set(const radio::WindowSet& set, const JoinOptions& o) {
   return true;
 }
 
-std::set<std::int64_t> missing_in(const std::vector<radio::WindowSet>& sets, const JoinOptions& o) {
+std::vector<radio::WindowSet> sets_in(const JoinOptions& o) {
+  std::vector<std::string> unreadable;
+  std::vector<radio::WindowSet> sets = radio::WindowSet::in(o.folder, o.windows, unreadable);
+  for (const std::string& why : unreadable) fmt::print(stderr, "iqd: join: {}\n", why);
+  return sets;
+}
+
+std::vector<std::int64_t> missing_in(const std::vector<radio::WindowSet>& sets, const JoinOptions& o) {
   std::set<std::int64_t> missing;
   for (const radio::WindowSet& set : sets)
     for (const std::int64_t window : set.missing(o.lossy)) missing.insert(window);
   for (std::int64_t w = 0; sets.empty() && w < o.windows; ++w) missing.insert(w);
-  return missing;
+  return {missing.begin(), missing.end()};
 }
 
 Exit join(const JoinOptions& o) {
   if (o.windows < 1 || o.windows > radio::kMostWindows)
     throw UsageError(fmt::format("join: --windows: how many there are, 1 to {}", radio::kMostWindows));
-  std::vector<std::string> unreadable;
-  const std::vector<radio::WindowSet> sets = radio::WindowSet::in(o.folder, o.windows, unreadable);
-  for (const std::string& why : unreadable) fmt::print(stderr, "iqd: join: {}\n", why);
-  const std::set<std::int64_t> missing = missing_in(sets, o);
-  if (o.missing) {
-    if (!missing.empty()) fmt::print("{}\n", fmt::join(missing, ","));
-    return missing.empty() ? Exit::ok : Exit::failed;
-  }
-  if (!missing.empty())
-    throw SetupError(fmt::format("join: {}: these windows are missing or lost samples: {}; run them again", o.folder,
-                                 fmt::join(missing, ",")));
-  bool good = true;
-  for (const radio::WindowSet& set : sets) good = join_set(set, o) && good;
-  return good ? Exit::ok : Exit::failed;
+  if (!o.missing) return join_windows(o);
+  const std::vector<std::int64_t> missing = missing_windows(o);
+  if (!missing.empty()) fmt::print("{}\n", fmt::join(missing, ","));
+  return missing.empty() ? Exit::ok : Exit::failed;
 }
 
 }  // namespace
+
+std::vector<std::int64_t> missing_windows(const JoinOptions& options) {
+  return missing_in(sets_in(options), options);
+}
+
+Exit join_windows(const JoinOptions& options) {
+  const std::vector<radio::WindowSet> sets = sets_in(options);
+  if (const std::vector<std::int64_t> missing = missing_in(sets, options); !missing.empty())
+    throw SetupError(fmt::format("join: {}: these windows are missing or lost samples: {}; run them again",
+                                 options.folder, fmt::join(missing, ",")));
+  bool good = true;
+  for (const radio::WindowSet& set : sets) good = join_set(set, options) && good;
+  return good ? Exit::ok : Exit::failed;
+}
 
 void add_join(CommandLine& line) {
   auto o = std::make_shared<JoinOptions>();
