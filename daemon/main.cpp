@@ -13,9 +13,10 @@ int main(int argc, char** argv) {
   CommandLine line("iqd", "iqd, the IQ daemon: samples in, symbols out", IQD_VERSION);
   bool verbose = false;
   line.options().option("-v,--verbose", &verbose, "log more");
-  for (const auto add : {add_run,       add_check,  add_explain, add_stages, add_schema, add_exec,    add_bench,
-                         add_tune,      add_probe,  add_sub,     add_plot,   add_record, add_convert, add_join,
-                         add_calibrate, add_doctor, add_keygen,  add_status, add_ready,  add_get,     add_set})
+  for (const auto add :
+       {add_run,    add_check,  add_explain, add_stages, add_schema,  add_exec, add_bench, add_tune,
+        add_probe,  add_sub,    add_plot,    add_record, add_convert, add_join, add_map,   add_calibrate,
+        add_doctor, add_keygen, add_status,  add_ready,  add_get,     add_set})
     add(line);
   if (const auto exit = line.parse(argc, argv)) return *exit;
   if (verbose || line.quiet()) log::set_level(verbose ? log::Level::debug : log::Level::warning);

@@ -21,6 +21,7 @@ void add_sub(CommandLine& line);
 void add_record(CommandLine& line);
 void add_convert(CommandLine& line);
 void add_join(CommandLine& line);
+void add_map(CommandLine& line);
 void add_doctor(CommandLine& line);
 void add_calibrate(CommandLine& line);
 void add_keygen(CommandLine& line);

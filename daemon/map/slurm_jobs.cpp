@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+#include <thread>
+
+#include "base/child_process.hpp"
+#include "base/error.hpp"
+#include "base/printable.hpp"
+#include "daemon/map/stop_signals.hpp"
+#include "daemon/map/window_jobs.hpp"
+
+namespace iqd {
+namespace {
+
+std::string path_of(const std::string& program) {
+  std::istringstream folders(std::getenv("PATH") ? std::getenv("PATH") : "");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (const std::string path = folder + "/" + program; ::access(path.c_str(), X_OK) == 0) return path;
+  throw UsageError(fmt::format("map: --slurm: there is no {} on PATH; install Slurm's client programs", program));
+}
+
+struct Output {
+  int status;
+  std::string text;  // of both outputs
+};
+
+/// Runs a program to its end.
+Output output_of(std::vector<std::string> command) {
+  command.front() = path_of(command.front());
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw SetupError("map: too many open files");
+  const FileHandle read_end(ends[0]);
+  FileHandle write_end(ends[1]);
+  ChildProcess process({.command = command, .files = {{ends[1], STDOUT_FILENO}, {ends[1], STDERR_FILENO}}});
+  write_end.reset(-1);
+  Output output{0, {}};
+  char bytes[4096];
+  for (ssize_t n = 0; (n = ::read(read_end.get(), bytes, sizeof bytes)) > 0;)
+    output.text.append(bytes, static_cast<std::size_t>(n));
+  while (!process.has_ended()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  output.status = process.end();
+  while (output.text.ends_with('\n')) output.text.pop_back();
+  return output;
+}
+
+/// As one word of a shell.
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+class SlurmJobs final : public WindowJobs {
+ public:
+  SlurmJobs(const WindowRun& run, const std::vector<std::string>& options) : run_(run), options_(options) {
+    for (const char* const program : {"sbatch", "squeue", "scancel"}) path_of(program);
+  }
+
+  bool run(std::span<const std::int64_t> windows) override {
+    const StopSignals stop;
+    const std::string job = submit(windows);
+    fmt::print(stderr, "map: job {} of Slurm: windows {}\n", job, ranges_of(windows));
+    constexpr int kPauseMs = 1000;
+    while (!stop.within(kPauseMs))
+      if (!is_there(job)) return true;
+    output_of({"scancel", job});
+    return false;
+  }
+
+ private:
+  std::string submit(std::span<const std::int64_t> windows) const {
+    constexpr const char* kNumber = "$SLURM_ARRAY_TASK_ID";
+    std::string script = "exec";
+    for (const std::string& word : run_.command(kNumber)) {
+      // The number is the shell's; all else is as it stands.
+      const bool has_number = word.starts_with(kNumber);
+      script += " " + (has_number ? "\"" + word + "\"" : quoted(word));
+    }
+    std::vector<std::string> command{"sbatch",
+                                     "--parsable",
+                                     "--requeue",
+                                     "--job-name=iqd-map",
+                                     "--chdir=" + run_.start,
+                                     "--output=" + run_.log("%a"),
+                                     "--array=" + ranges_of(windows)};
+    command.insert(command.end(), options_.begin(), options_.end());
+    command.insert(command.end(), {"--wrap", script});
+    const Output done = output_of(command);
+    if (done.status != 0) throw SetupError(fmt::format("map: sbatch: {}", printable(done.text)));
+    // `NUMBER;CLUSTER`, behind warnings
+    const std::string last = done.text.substr(done.text.rfind('\n') + 1);
+    return last.substr(0, last.find(';'));
+  }
+  /// Whether a task of it waits or runs. While the controller does not answer, nothing is known, so it is. Tasks that
+  /// Slurm failed to start would be held until somebody releases them; they are cancelled instead.
+  bool is_there(const std::string& job) {
+    const Output queue = output_of({"squeue", "--noheader", "--array", "--jobs=" + job, "--format=%T %r"});
+    if (queue.status == 0) {
+      std::istringstream tasks(queue.text);
+      bool any = false;
+      for (std::string task; std::getline(tasks, task); any = true)
+        if (task.find("requeued") == std::string::npos || task.find("held") == std::string::npos) return true;
+      if (any) output_of({"scancel", job});
+      return false;
+    }
+    if (queue.text.find("Invalid job id") != std::string::npos) return false;  // ended, and forgotten
+    if (std::exchange(trouble_, queue.text) != queue.text)
+      fmt::print(stderr, "iqd: map: squeue: {}\n", printable(queue.text));
+    return true;
+  }
+
+  WindowRun run_;
+  std::vector<std::string> options_;
+  std::string trouble_;
+};
+
+}  // namespace
+
+std::string ranges_of(std::span<const std::int64_t> numbers) {
+  std::string text;
+  for (std::size_t i = 0, end = 0; i < numbers.size(); i = end) {
+    for (end = i + 1; end < numbers.size() && numbers[end] == numbers[end - 1] + 1;) ++end;
+    text += text.empty() ? "" : ",";
+    text += end - i > 1 ? fmt::format("{}-{}", numbers[i], numbers[end - 1]) : std::to_string(numbers[i]);
+  }
+  return text;
+}
+
+std::unique_ptr<WindowJobs> slurm_jobs(const WindowRun& run, const std::vector<std::string>& options) {
+  return std::make_unique<SlurmJobs>(run, options);
+}
+
+}  // namespace iqd
