@@ -13,6 +13,7 @@ _MODULES = {
     "_subscribe": ("subscribe", "Message", "Subscription"),
     "_daemon": ("connect", "Daemon"),
     "_recording": ("Recording",),
+    "_map": ("map",),
     "_run": ("run",),
     "_write": ("write",),
     "_version": ("__version__",),

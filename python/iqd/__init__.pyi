@@ -54,6 +54,9 @@ def chain(*stages: Chain, backend: str | None = ..., ports: Sequence[str] | None
 def from_yaml(path: str | PathLike[str], *, pipeline: str | None = ..., backend: str | None = ...,
               ports: Sequence[str] | None = ...) -> Chain: ...
 def stages() -> dict[str, str]: ...
+def map(recording: str | PathLike[str], chain: Chain, *, block: int = ..., client: Any = ..., windows: int | None = ...,
+        into: str | PathLike[str] | None = ..., warm: int | str | None = ..., tries: int = ..., overwrite: bool = ...,
+        program: str | None = ...) -> Any: ...
 
 # <stages>
 @overload
