@@ -186,15 +186,16 @@ def kubectl_knows_components():
 
 
 class Kubernetes(unittest.TestCase):
-    def deployments(self):
+    def owners(self):
+        """What has pods."""
         for path in sorted(KUBERNETES.glob("*/*.yaml")):
             if path.name != "kustomization.yaml":
-                yield from (each for each in load_all(path) if each["kind"] == "Deployment")
+                yield from (each for each in load_all(path) if each["kind"] in ("Deployment", "Job"))
 
     def parts(self):
-        """(the pod's spec, its only container) of each deployment."""
-        for deployment in self.deployments():
-            pod = deployment["spec"]["template"]["spec"]
+        """(the pod's spec, its only container) of each."""
+        for owner in self.owners():
+            pod = owner["spec"]["template"]["spec"]
             (container,) = pod["containers"]
             yield pod, container
 
@@ -209,6 +210,7 @@ class Kubernetes(unittest.TestCase):
 
     def test_images_are_named_in_one_place(self):
         images = load(KUBERNETES / "lab/kustomization.yaml")["images"]
+        self.assertIn(*load(KUBERNETES / "archive/kustomization.yaml")["images"], images)
         self.assertEqual({each["name"] for each in images}, {container["image"] for _, container in self.parts()})
         compose = {with_defaults(s["image"]) for s in load(HERE / "compose.yaml")["services"].values()}
         self.assertEqual({f"{each['newName']}:{each['newTag']}" for each in images}, compose)
@@ -233,6 +235,13 @@ class Kubernetes(unittest.TestCase):
         self.assertEqual(ports["http"], 9464)
         uid = int(re.search(r"u iqd (\d+) ", (ROOT / "tools/image").read_text(encoding="utf-8"))[1])
         self.assertEqual({pod["securityContext"][key] for key in ("runAsUser", "runAsGroup", "fsGroup")}, {uid})
+
+    def test_a_job_runs_each_window(self):
+        (job,) = load_all(KUBERNETES / "archive/job.yaml")
+        spec = job["spec"]
+        self.assertEqual(spec["completionMode"], "Indexed")
+        window = spec["template"]["spec"]["containers"][0]["args"][-1]
+        self.assertEqual(window, f"$(JOB_COMPLETION_INDEX)/{spec['completions']}")
 
     def test_volumes_and_their_maps_exist(self):
         maps = {each["name"]: {pathlib.PurePath(file).name for file in each["files"]}
