@@ -41,7 +41,14 @@ class LimitedSink final : public Sink {
     if (left_ == 0) limit_->reached = true;
     return true;
   }
-  void finish() override { sink_->finish(); }
+  void finish() override {
+    try {
+      sink_->finish();
+    } catch (const SetupError&) {
+      limit_->refused = true;
+      throw;
+    }
+  }
   void interrupt() noexcept override { sink_->interrupt(); }
 
  private:

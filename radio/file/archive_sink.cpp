@@ -77,20 +77,35 @@ ArchiveSink::ArchiveSink(const FileSinkSettings& settings, const PortFormat& for
       sink_(settings_of_parts(settings), format) {}
 
 ArchiveSink::~ArchiveSink() {
-  finish();
+  try {
+    close();
+  } catch (const std::exception& e) {
+    log::error("{}: {}", path_, e.what());
+  }
 }
 
 void ArchiveSink::finish() {
-  if (std::exchange(finished_, true)) return;
-  sink_.finish();
+  if (!close()) throw SetupError(path_ + ": what was buffered is lost");
+}
+
+/// False if it cannot be written, which is logged.
+bool ArchiveSink::close() {
+  if (std::exchange(finished_, true)) return true;
+  bool is_whole = true;
+  try {
+    sink_.finish();
+  } catch (const SetupError&) {
+    is_whole = false;  // what there is goes into the archive
+  }
   errno = 0;
   if (!pack(path_, parts_)) {
     log::error("{}: cannot be written: {}; the recording is {} and {}", path_, std::strerror(errno), parts_.meta,
                parts_.data);
-    return;
+    return false;
   }
   ::unlink(parts_.meta.c_str());
   ::unlink(parts_.data.c_str());
+  return is_whole;
 }
 
 }  // namespace iqd::radio

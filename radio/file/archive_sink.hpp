@@ -18,9 +18,11 @@ class ArchiveSink final : public Sink {
   ~ArchiveSink() override;
 
   bool send(const Message& message) override { return sink_.send(message); }
+  /// Throws SetupError if what was buffered cannot be written.
   void finish() override;
 
  private:
+  bool close();
   std::string path_;
   SigmfPaths parts_;
   FileSink sink_;

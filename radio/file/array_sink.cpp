@@ -59,7 +59,7 @@ Need ArraySink::need(const std::string& path, const PortFormat& format) {
 }
 
 ArraySink::~ArraySink() {
-  finish();
+  close();
 }
 
 bool ArraySink::send(const Message& message) {
@@ -73,8 +73,13 @@ bool ArraySink::send(const Message& message) {
 }
 
 void ArraySink::finish() {
-  if (stopped_ || std::exchange(finished_, true)) return;
-  if (!rows_.settle() || !records_.finish()) stop();
+  if (!close()) throw SetupError(path_ + ": what was buffered is lost");
+}
+
+/// False if it cannot be written, which is logged.
+bool ArraySink::close() {
+  if (stopped_ || std::exchange(finished_, true)) return true;
+  return (rows_.settle() && records_.finish()) || stop();
 }
 
 bool ArraySink::append(const Message& message) {

@@ -27,9 +27,11 @@ class ArraySink final : public Sink {
   static Need need(const std::string& path, const PortFormat& format);
 
   bool send(const Message& message) override;
+  /// Throws SetupError if what was buffered cannot be written.
   void finish() override;
 
  private:
+  bool close();
   bool append(const Message& message);
   bool settle();
   bool stop();

@@ -101,7 +101,7 @@ Need FileSink::need(const std::string& path, const PortFormat& format) {
 
 FileSink::~FileSink() {
   try {
-    finish();
+    close();
   } catch (const std::exception& e) {
     log::error("{}: {}", files_.paths().data, e.what());
   }
@@ -142,11 +142,17 @@ void FileSink::show_annotations() {
 }
 
 void FileSink::finish() {
-  if (files_.has_stopped()) return;
+  if (!close()) throw SetupError(files_.paths().data + ": what was buffered is lost");
+}
+
+/// False if it cannot be written, which is logged.
+bool FileSink::close() {
+  if (files_.has_stopped()) return true;
   awaited_.cut(items_);
   show_annotations();
   files_.finish();
   if (!std::exchange(finished_, true)) log_clipped(files_.paths().data, encoder_.clipped());
+  return !files_.has_stopped();
 }
 
 }  // namespace iqd::radio

@@ -43,9 +43,11 @@ class FileSink final : public Sink {
   static Need need(const std::string& path, const PortFormat& format);
 
   bool send(const Message& message) override;
+  /// Throws SetupError if what was buffered cannot be written.
   void finish() override;
 
  private:
+  bool close();
   bool record(const Message& message, std::int64_t first, std::int64_t count);
   bool append(const Message& message, std::int64_t first, std::int64_t count);
   void begin(std::optional<SigmfCapture> capture);

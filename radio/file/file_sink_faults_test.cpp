@@ -15,6 +15,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "radio/file/archive_sink.hpp"
 #include "radio/file/file_sink.hpp"
 #include "radio/file/recording.hpp"
 #include "radio/messages_for_test.hpp"
@@ -74,6 +75,25 @@ TEST(FileSink, AFullDiskEndsTheRecordingAndNothingElse) {
     for (std::size_t n = 0; n < data.size(); ++n)
       ASSERT_EQ(data[n].real(), static_cast<float>(n / static_cast<std::size_t>(channels)));
   }
+}
+
+/// A join or a conversion must not take it for whole.
+TEST(ArchiveSink, ADiskThatIsFullAtTheEndIsAnError) {
+  const ScratchFolder folder;
+  const bool good = in_child([&] {
+    const PortFormat format = stream_format(Element::cf32);
+    ArchiveSink sink({.path = folder / "x.sigmf"}, format);
+    if (!sink.send(message_of<const cf32>(format, 0, ramp(0, 10'000, 1)))) return false;
+    limit_files(50'000);
+    try {
+      sink.finish();
+    } catch (const SetupError&) {
+      return true;
+    }
+    return false;
+  });
+  EXPECT_TRUE(good);
+  EXPECT_EQ(folder.items<cf32>("x.part.sigmf-data").size(), 10'000u);
 }
 
 TEST(FileSink, WithoutDescriptorsForAMomentNothingIsLost) {

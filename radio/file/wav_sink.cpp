@@ -110,7 +110,7 @@ Need WavSink::need(const std::string& path) {
 }
 
 WavSink::~WavSink() {
-  finish();
+  close();
 }
 
 bool WavSink::send(const Message& message) {
@@ -127,10 +127,16 @@ bool WavSink::send(const Message& message) {
 }
 
 void WavSink::finish() {
-  if (stopped_ || std::exchange(finished_, true)) return;
-  write_header();
+  if (!close()) throw SetupError(path_ + ": what was buffered is lost");
+}
+
+/// False if it cannot be written, which is logged.
+bool WavSink::close() {
+  if (stopped_ || std::exchange(finished_, true)) return true;
+  const bool written = write_header();
   log_clipped(path_, encoder_.clipped());
   if (retunes_ > 0) log::warn("{}: the frequency changed {} times, which a WAV file cannot show", path_, retunes_);
+  return written;
 }
 
 void WavSink::note_tuning(const Message& message) {

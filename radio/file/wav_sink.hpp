@@ -30,9 +30,11 @@ class WavSink final : public Sink {
   static Need need(const std::string& path);
 
   bool send(const Message& message) override;
+  /// Throws SetupError if what was buffered cannot be written.
   void finish() override;
 
  private:
+  bool close();
   void note_tuning(const Message& message);
   bool append_silence(std::int64_t frames);
   bool write_header();
