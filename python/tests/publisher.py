@@ -40,7 +40,7 @@ class Publisher:
     def __init__(self, kind=zmq.XPUB, endpoint=None, connect=None, set_up=lambda socket: None):
         self.context = zmq.Context()
         self.socket = self.context.socket(kind)
-        self.socket.linger, self.socket.sndhwm = 1000, 100_000
+        self.socket.linger, self.socket.sndhwm = 10_000, 100_000
         self.socket.rcvtimeo = self.socket.sndtimeo = int(PATIENCE * 1000)
         set_up(self.socket)
         if connect:
