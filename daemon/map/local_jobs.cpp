@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 
 #include "base/child_process.hpp"
@@ -57,20 +56,19 @@ class LocalJobs final : public WindowJobs {
             std::make_unique<ChildProcess>(ChildProcess::Options{
                 .command = run_.command(number), .files = {{file.get(), STDOUT_FILENO}, {file.get(), STDERR_FILENO}}})};
   }
-  /// Keeps the log of a run that has failed.
-  bool report(const Job& job) const {
-    const std::string log = run_.log(std::to_string(job.window));
+  bool report(const Job& job) {
     const int status = job.process->end();
-    std::error_code ignored;
     if (status == 0)
-      std::filesystem::remove(log, ignored);
+      fmt::print(stderr, "map: window {}, {} of {}\n", job.window, ++done_, run_.windows);
     else
-      fmt::print(stderr, "iqd: map: window {}: {}: {}\n", job.window, text_of_status(status), last_line_of(log));
+      fmt::print(stderr, "iqd: map: window {}: {}: {}\n", job.window, text_of_status(status),
+                 last_line_of(run_.log(std::to_string(job.window))));
     return true;
   }
 
   WindowRun run_;
   std::size_t at_once_;
+  std::int64_t done_ = 0;
 };
 
 }  // namespace

@@ -31,8 +31,9 @@ std::vector<Json> list_at(const Json& map, const char* key) {
 }
 
 Json pipeline_of(const Json& file, const std::string& name) {
-  if (!file.contains("pipelines")) return file;
+  if (!file.contains("pipelines") && (name.empty() || text_at(file, "name") == name)) return file;
   std::vector<std::string> names;
+  if (!file.contains("pipelines")) names.push_back(text_at(file, "name"));
   const std::vector<Json> pipelines = list_at(file, "pipelines");
   for (const Json& pipeline : pipelines) {
     const std::string its = text_at(pipeline, "name");
@@ -78,7 +79,7 @@ class Sinks {
   void add(Json sink, const std::string& name) {
     if (!names_.insert(name).second) throw UsageError(fmt::format("map: two sinks write '{}'", name));
     sink["file"]["path"] = (std::filesystem::path(setup_.folder) / name).string();
-    if (setup_.overwrite) sink["file"]["overwrite"] = true;
+    sink["file"].erase("overwrite");
     all_.push_back(std::move(sink));
   }
 
@@ -93,8 +94,9 @@ std::string map_file(const Document& document, const MapFileSetup& setup) {
   const Json from = pipeline_of(Json::parse(json_text(document.root)), setup.pipeline);
   Json to;
   for (const auto& [key, value] : from.items()) {
-    if (key == "publish" || key == "monitor" || key == "sinks") continue;
-    to[key] = value;
+    const bool is_live =
+        key == "publish" || key == "monitor" || key == "sinks" || key == "overrun" || key == "realtime";
+    if (!is_live) to[key] = value;
   }
   to["source"] = source_of(from, setup.recording);
   to["sinks"] = Sinks(from, setup).all();

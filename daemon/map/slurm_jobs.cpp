@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <regex>
 #include <sstream>
 #include <thread>
 
@@ -59,23 +60,29 @@ std::string quoted(const std::string& word) {
 
 class SlurmJobs final : public WindowJobs {
  public:
-  SlurmJobs(const WindowRun& run, const std::vector<std::string>& options) : run_(run), options_(options) {
+  SlurmJobs(const WindowRun& run, const std::vector<std::string>& options, int at_once)
+      : run_(run), options_(options), at_once_(at_once) {
     for (const char* const program : {"sbatch", "squeue", "scancel"}) path_of(program);
   }
 
   bool run(std::span<const std::int64_t> windows) override {
     const StopSignals stop;
-    const std::string job = submit(windows);
-    fmt::print(stderr, "map: job {} of Slurm: windows {}\n", job, ranges_of(windows));
+    const Job job = submit(windows);
+    fmt::print(stderr, "map: job {} of Slurm: windows {}\n", job.number, ranges_of(windows));
     constexpr int kPauseMs = 1000;
     while (!stop.within(kPauseMs))
       if (!is_there(job)) return true;
-    output_of({"scancel", job});
+    cancel(job);
     return false;
   }
 
  private:
-  std::string submit(std::span<const std::int64_t> windows) const {
+  struct Job {
+    std::string number;
+    std::vector<std::string> cluster;  // as an option, if it is not this machine's
+  };
+
+  Job submit(std::span<const std::int64_t> windows) const {
     constexpr const char* kNumber = "$SLURM_ARRAY_TASK_ID";
     std::string script = "exec";
     for (const std::string& word : run_.command(kNumber)) {
@@ -88,26 +95,42 @@ class SlurmJobs final : public WindowJobs {
                                      "--requeue",
                                      "--job-name=iqd-map",
                                      "--chdir=" + run_.start,
-                                     "--output=" + run_.log("%a"),
-                                     "--array=" + ranges_of(windows)};
+                                     "--output=" + log_pattern(),
+                                     "--array=" + ranges_of(windows) + limit()};
     command.insert(command.end(), options_.begin(), options_.end());
     command.insert(command.end(), {"--wrap", script});
     const Output done = output_of(command);
     if (done.status != 0) throw SetupError(fmt::format("map: sbatch: {}", printable(done.text)));
-    // `NUMBER;CLUSTER`, behind warnings
-    const std::string last = done.text.substr(done.text.rfind('\n') + 1);
-    return last.substr(0, last.find(';'));
+    // `NUMBER` or `NUMBER;CLUSTER`, among warnings
+    static const std::regex line("^([0-9]+)(;(.+))?$");
+    std::istringstream lines(done.text);
+    std::smatch match;
+    for (std::string each; std::getline(lines, each);)
+      if (std::regex_match(each, match, line))
+        return {match[1], match[3].matched ? std::vector<std::string>{"--clusters=" + match[3].str()}
+                                           : std::vector<std::string>{}};
+    throw SetupError(fmt::format("map: sbatch names no job: {}", printable(done.text)));
+  }
+  static Output ask(const char* program, std::vector<std::string> options, const Job& job) {
+    options.insert(options.begin(), program);
+    options.insert(options.end(), job.cluster.begin(), job.cluster.end());
+    return output_of(options);
+  }
+  static void cancel(const Job& job) {
+    const Output done = ask("scancel", {job.number}, job);
+    if (done.status != 0)
+      fmt::print(stderr, "iqd: map: job {} is not cancelled: scancel: {}\n", job.number, printable(done.text));
   }
   /// Whether a task of it waits or runs. While the controller does not answer, nothing is known, so it is. Tasks that
   /// Slurm failed to start would be held until somebody releases them; they are cancelled instead.
-  bool is_there(const std::string& job) {
-    const Output queue = output_of({"squeue", "--noheader", "--array", "--jobs=" + job, "--format=%T %r"});
+  bool is_there(const Job& job) {
+    const Output queue = ask("squeue", {"--noheader", "--array", "--jobs=" + job.number, "--format=%T %r"}, job);
     if (queue.status == 0) {
       std::istringstream tasks(queue.text);
       bool any = false;
       for (std::string task; std::getline(tasks, task); any = true)
         if (task.find("requeued") == std::string::npos || task.find("held") == std::string::npos) return true;
-      if (any) output_of({"scancel", job});
+      if (any) cancel(job);
       return false;
     }
     if (queue.text.find("Invalid job id") != std::string::npos) return false;  // ended, and forgotten
@@ -116,8 +139,17 @@ class SlurmJobs final : public WindowJobs {
     return true;
   }
 
+  /// `%a` is the task's number; the folder's own `%` are doubled.
+  std::string log_pattern() const {
+    std::string pattern;
+    for (const char c : run_.folder) pattern += c == '%' ? std::string("%%") : std::string(1, c);
+    return pattern + "/window.%a.log";
+  }
+  std::string limit() const { return at_once_ > 0 ? fmt::format("%{}", at_once_) : ""; }
+
   WindowRun run_;
   std::vector<std::string> options_;
+  int at_once_;
   std::string trouble_;
 };
 
@@ -133,8 +165,8 @@ std::string ranges_of(std::span<const std::int64_t> numbers) {
   return text;
 }
 
-std::unique_ptr<WindowJobs> slurm_jobs(const WindowRun& run, const std::vector<std::string>& options) {
-  return std::make_unique<SlurmJobs>(run, options);
+std::unique_ptr<WindowJobs> slurm_jobs(const WindowRun& run, const std::vector<std::string>& options, int at_once) {
+  return std::make_unique<SlurmJobs>(run, options, at_once);
 }
 
 }  // namespace iqd

@@ -9,13 +9,15 @@
 
 namespace iqd {
 
-/// Notices SIGINT and SIGTERM, which do not end this process as long as it exists.
+/// Notices signals that would end this process, and do not as long as it exists. Those that are ignored stay so (nohup).
 class StopSignals {
  public:
   StopSignals() {
     ::sigemptyset(&set_);
-    ::sigaddset(&set_, SIGINT);
-    ::sigaddset(&set_, SIGTERM);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
+      struct sigaction now {};
+      if (::sigaction(number, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) ::sigaddset(&set_, number);
+    }
     ::pthread_sigmask(SIG_BLOCK, &set_, &before_);
   }
   ~StopSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

@@ -9,6 +9,7 @@ import os
 import pathlib
 import subprocess
 import tempfile
+import uuid
 
 import numpy as np
 
@@ -27,12 +28,13 @@ def map(recording, chain, *, block=USUAL_BLOCK, client=None, windows=None, into=
 
     block      samples of a block
     client     where windows run: a Client of Dask, an executor of concurrent.futures, or anything with `submit`. Its
-               machines have iqd, and see the recording and `into` under the same names. None: processes here
+               machines have this package and iqd's program, and see the recording, `into` and the working directory
+               under the same names. None: processes here
     windows    how many; None: one for each CPU of this machine
     into       folder for the results, PORT.npy; the arrays are then read from there as they are used. None: a folder in
                the working directory, which is removed
     warm       so much before each window, stages with a state begin: samples, or a time such as "10 ms"
-    tries      how often a window is run until its results are whole
+    tries      how often a window may run until its results are whole
     overwrite  replace results in `into`
     program    iqd's program
 
@@ -44,37 +46,42 @@ def map(recording, chain, *, block=USUAL_BLOCK, client=None, windows=None, into=
     ports = chain.ports or [f"{chain.names[-1]}.{output}" for output in _described()[chain._links[-1].entry][4]]
     with contextlib.ExitStack() as stack:
         if into is None:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="iqd-map-", dir="."))
+            into = stack.enter_context(tempfile.TemporaryDirectory(prefix="iqd-map-", dir="."))
+            mode = None
         else:
-            folder = into
-            os.makedirs(folder, exist_ok=True)
+            os.makedirs(into, exist_ok=True)
+            mode = "r"
         if client is None:
-            client = stack.enter_context(concurrent.futures.ThreadPoolExecutor(os.cpu_count()))
-        runs = _Windows(find_program(program), pathlib.Path(folder).absolute(), windows, warm)
-        runs.write(recording, chain, ports, block, overwrite)
+            client = concurrent.futures.ThreadPoolExecutor(os.cpu_count())
+            stack.callback(client.shutdown, cancel_futures=True)
+        runs = _Windows(find_program(program), pathlib.Path(into).absolute(), ports, windows, warm)
+        runs.begin(recording, chain, block, overwrite)
         runs.run(client, tries)
-        runs.join(overwrite)
-        mode = None if into is None else "r"
+        runs.join()
         arrays = {port: np.load(runs.folder / f"{port}.npy", mmap_mode=mode) for port in ports}
     return arrays if len(arrays) > 1 else arrays[ports[0]]
 
 
 class _Windows:
-    """The windows of a recording, in a folder."""
+    """The windows of a recording, in a folder without other windows."""
 
-    def __init__(self, program, folder, windows, warm):
+    def __init__(self, program, folder, ports, windows, warm):
         self.program, self.folder, self.windows, self.warm = program, folder, windows, warm
-        self.file = folder / "map.yaml"
+        self.paths = {port: folder / f"{port}.npy" for port in ports}
+        self.file = folder / ".map.yaml"
 
-    def write(self, recording, chain, ports, block, overwrite):
+    def begin(self, recording, chain, block, overwrite):
+        there = [str(path) for path in self.paths.values() if path.exists()]
+        if there and not overwrite:
+            raise Error(f"{there[0]} exists; overwrite=True replaces it")
+        self.remove()
         stages = []
         for link, name in zip(chain._links, chain.names):
             keys = {"name": name, **json.loads(link.keys)}
             if link.connections:
                 keys["from"] = link.connections.get("", link.connections)
             stages.append({link.entry: keys})
-        more = {"overwrite": True} if overwrite else {}
-        sinks = [{"port": port, "file": {"path": str(self.folder / f"{port}.npy"), **more}} for port in ports]
+        sinks = [{"port": port, "file": {"path": str(path)}} for port, path in self.paths.items()]
         self.file.write_text(json.dumps({
             "source": {"file": {"path": os.path.abspath(recording)}}, "block": block, "backend": chain.backend,
             "stages": stages, "sinks": sinks}, indent=1), encoding="utf-8")
@@ -82,23 +89,33 @@ class _Windows:
     def run(self, client, tries):
         """Until the results of all are whole. The windows are believed, not the client."""
         said = ""
-        for tried in range(tries):
+        for _ in range(tries):
             missing = self.missing()
             if not missing:
                 return
-            futures = [client.submit(_run_window, self.command(window), os.getcwd(), tried) for window in missing]
-            for future in futures:
-                try:
-                    code, text = future.result()
-                except Exception as error:  # a worker that died  # pylint: disable=broad-exception-caught
-                    code, text = 1, repr(error)
-                if code == _WRONG_FILE:
-                    for other in futures:
-                        other.cancel()
-                    raise ConfigError(text.splitlines())
-                said = text if code else said
+            futures = [client.submit(_run_window, self.command(window), os.getcwd(), uuid.uuid4().hex)
+                       for window in missing]
+            try:
+                said = self.await_(futures) or said
+            finally:
+                for future in futures:
+                    future.cancel()
         if missing := self.missing():
-            raise Error(f"windows {', '.join(missing)} are missing after {tries} tries:\n{said}")
+            raise Error(f"after {tries} tries, windows {', '.join(missing)} are missing:\n{said}")
+
+    @staticmethod
+    def await_(futures):
+        """What a run that failed said last."""
+        said = ""
+        for future in futures:
+            try:
+                code, text = future.result()
+            except Exception as error:  # a worker that died  # pylint: disable=broad-exception-caught
+                code, text = 1, repr(error)
+            if code == _WRONG_FILE:
+                raise ConfigError(text.splitlines())
+            said = text if code else said
+        return said
 
     def command(self, window):
         more = [] if self.warm is None else ["--warm", str(self.warm)]
@@ -110,12 +127,17 @@ class _Windows:
             raise Error(done.stderr.strip())
         return done.stdout.strip().split(",") if done.returncode else []
 
-    def join(self, overwrite):
-        done = self._join(*(["--overwrite"] if overwrite else []))
+    def join(self):
+        done = self._join("--overwrite")
         if done.returncode:
             raise Error(done.stderr.strip())
-        for path in [self.file, *self.folder.glob(f"*-of-{self.windows}*")]:
-            path.unlink()
+        self.remove()
+
+    def remove(self):
+        self.file.unlink(missing_ok=True)
+        for path in self.paths.values():
+            for window in self.folder.glob(f"{path.name}.*-of-*"):
+                window.unlink()
 
     def _join(self, *more):
         return subprocess.run([self.program, "join", str(self.folder), "--windows", str(self.windows), *more],

@@ -85,7 +85,7 @@ ArchiveSink::~ArchiveSink() {
 }
 
 void ArchiveSink::finish() {
-  if (!close()) throw SetupError(path_ + ": what was buffered is lost");
+  if (!close()) throw SetupError(path_ + ": its end cannot be written");
 }
 
 /// False if it cannot be written, which is logged.
@@ -95,7 +95,7 @@ bool ArchiveSink::close() {
   try {
     sink_.finish();
   } catch (const SetupError&) {
-    is_whole = false;  // what there is goes into the archive
+    is_whole = false;  // what was written goes into the archive
   }
   errno = 0;
   if (!pack(path_, parts_)) {

@@ -18,7 +18,7 @@ class ArchiveSink final : public Sink {
   ~ArchiveSink() override;
 
   bool send(const Message& message) override { return sink_.send(message); }
-  /// Throws SetupError if what was buffered cannot be written.
+  /// Throws SetupError if the end cannot be written.
   void finish() override;
 
  private:

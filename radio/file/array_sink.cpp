@@ -73,7 +73,7 @@ bool ArraySink::send(const Message& message) {
 }
 
 void ArraySink::finish() {
-  if (!close()) throw SetupError(path_ + ": what was buffered is lost");
+  if (!close()) throw SetupError(path_ + ": its end cannot be written");
 }
 
 /// False if it cannot be written, which is logged.

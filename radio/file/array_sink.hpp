@@ -27,7 +27,7 @@ class ArraySink final : public Sink {
   static Need need(const std::string& path, const PortFormat& format);
 
   bool send(const Message& message) override;
-  /// Throws SetupError if what was buffered cannot be written.
+  /// Throws SetupError if the end cannot be written.
   void finish() override;
 
  private:

@@ -142,7 +142,7 @@ void FileSink::show_annotations() {
 }
 
 void FileSink::finish() {
-  if (!close()) throw SetupError(files_.paths().data + ": what was buffered is lost");
+  if (!close()) throw SetupError(files_.paths().data + ": its end cannot be written");
 }
 
 /// False if it cannot be written, which is logged.

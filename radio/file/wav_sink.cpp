@@ -127,7 +127,7 @@ bool WavSink::send(const Message& message) {
 }
 
 void WavSink::finish() {
-  if (!close()) throw SetupError(path_ + ": what was buffered is lost");
+  if (!close()) throw SetupError(path_ + ": its end cannot be written");
 }
 
 /// False if it cannot be written, which is logged.

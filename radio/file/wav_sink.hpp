@@ -30,7 +30,7 @@ class WavSink final : public Sink {
   static Need need(const std::string& path);
 
   bool send(const Message& message) override;
-  /// Throws SetupError if what was buffered cannot be written.
+  /// Throws SetupError if the end cannot be written.
   void finish() override;
 
  private:

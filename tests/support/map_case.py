@@ -42,7 +42,8 @@ class MapTest(iqd.SystemTest):
                            cwd=self.folder, **how)
 
     def files(self, folder="out"):
-        return {p.name: p.read_bytes() for p in sorted((self.folder / folder).glob("*"))}
+        return {p.name: p.read_bytes() for p in sorted((self.folder / folder).glob("*"))
+                if p.is_file()}
 
     def whole(self):
         """The files of one run, which writes the same sinks."""
@@ -81,5 +82,5 @@ class MapTest(iqd.SystemTest):
 
     def pkill(self, which, words):
         """Whether there was a window's run to send a signal to."""
-        return subprocess.run(["pkill", which, "-f", f"run {self.folder}/out/map.yaml {words}"],
+        return subprocess.run(["pkill", which, "-f", f"run {self.folder}/out/.map/map.yaml {words}"],
                               check=False).returncode == 0

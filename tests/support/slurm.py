@@ -9,6 +9,8 @@ import socket
 import subprocess
 import time
 
+import iqd
+
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "squeue", "scancel", "sinfo")
 CONFIGURATION = """ClusterName=lab
 SlurmctldHost={host}(127.0.0.1)
@@ -35,7 +37,7 @@ JobAcctGatherType=jobacct_gather/none
 SlurmdTimeout=10
 SlurmdParameters=config_overrides
 JobRequeue=1
-NodeName=h[1-{nodes}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs=1 State=UNKNOWN
+NodeName=h[1-{nodes}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{ports}] CPUs=1 State=UNKNOWN
 PartitionName=archive Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 PATIENCE = 60
@@ -53,19 +55,6 @@ def find(program):
     return shutil.which(program, path=f"{os.environ['PATH']}:/usr/sbin:/sbin")
 
 
-def free_ports(count):
-    """As many in a row that nobody uses."""
-    for first in range(20_000, 60_000, count):
-        try:
-            for port in range(first, first + count):
-                with socket.socket() as s:
-                    s.bind(("", port))
-            return first
-        except OSError:
-            continue
-    raise OSError("no free ports")
-
-
 class Cluster:
     """`nodes` nodes of one CPU each. Ends with the `with` block."""
 
@@ -79,10 +68,9 @@ class Cluster:
         key = self.folder / "munge.key"
         key.write_bytes(os.urandom(1024))
         key.chmod(0o400)
-        first = free_ports(self.nodes + 1)
         (self.folder / "slurm.conf").write_text(CONFIGURATION.format(
-            host=socket.gethostname(), folder=self.folder, nodes=self.nodes, port=first, first=first + 1,
-            last=first + self.nodes), encoding="utf-8")
+            host=socket.gethostname(), folder=self.folder, nodes=self.nodes, port=iqd.free_port(),
+            ports=",".join(str(iqd.free_port()) for _ in range(self.nodes))), encoding="utf-8")
         (self.folder / "state").mkdir()
         try:
             self.start("munged", "--foreground", "--force", f"--socket={self.folder}/munge.sock",
@@ -99,6 +87,8 @@ class Cluster:
         return self
 
     def __exit__(self, *_):
+        if "slurmctld" in self.processes:
+            self.ask("scancel", "--user=root", "--full", "--signal=KILL")
         for process in reversed(self.processes.values()):
             process.kill()
             process.wait()

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """`iqd map`: a pipeline over a recording, in windows, gives the files of one run, whatever fails on the way."""
 
+import os
 import shutil
 import signal
 import subprocess
 import time
 import unittest
+
+import numpy as np
 
 import iqd
 from map_case import PIPELINE, MapTest
@@ -39,7 +42,7 @@ class Map(MapTest):
                           ({**soapy, **PIPELINE, "stages": [*PIPELINE["stages"], loop], "publish": [topic]}, "warm"),
                           ({**soapy, **PIPELINE, "sinks": [*PIPELINE["sinks"], twice]}, "two sinks write 'level.npy'"),
                           ({**soapy, "publish": [{"port": ["a"]}, 3], "sinks": "x"}, "neither topics nor sinks"),
-                          ({"source": 3, "sinks": [{"port": 3, "file": None}]}, "map.yaml"),
+                          ({"source": 3, "sinks": [{"port": 3, "file": None}]}, "wrong.yaml"),
                           ({"pipelines": 3}, "choose a --pipeline"),
                           ({"pipelines": [{"name": "a", **soapy}, {"name": "b", **soapy}]},
                            "choose a --pipeline: a, b")):
@@ -63,7 +66,7 @@ def f(x, meta):
 """, "fails")
         done = self.map("--windows", 4, "--tries", 2, pipeline=pipeline)
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn("windows 2-3 are missing after 2 tries", done.stderr)
+        self.assertIn("after 2 tries, windows 2-3 are missing or lost samples", done.stderr)
         mark.touch()
         done = self.map("--windows", 4, pipeline=pipeline)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -86,17 +89,39 @@ def f(x, meta):
         text = process.communicate(timeout=iqd.PATIENCE)[1]
         self.assertEqual(process.returncode, 0, text)
         self.assertIn("window 0: signal 9", text)
-        self.assertIn("windows 0 run again", text)
+        self.assertIn("again: windows 0\n", text)
         self.assertWhole()
 
     def test_another_map_in_the_folder(self):
         self.assertEqual(self.map("--windows", 3, "--keep").returncode, 0)
+        self.assertEqual(self.map("--windows", 3, "--keep").returncode, 0, "the same one joins again")
         other = self.write({"source": {"file": {"path": "x"}}, **PIPELINE, "block": 500}, "other.yaml")
-        done = self.map("--windows", 3, pipeline=other)
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("has windows of something else", done.stderr)
+        before = self.files()
+        for more in (("--windows", 3, "--warm", "1 ms"), ("--windows", 2)):
+            self.assertIn("has windows of something else", self.map(*more).stderr)
+        self.assertIn("has windows of something else", self.map("--windows", 3, pipeline=other).stderr)
+        wrong = self.write({"source": {"file": {"path": "x"}}, **PIPELINE, "block": "x"}, "wrong.yaml")
+        self.assertEqual(self.map("--windows", 3, "--overwrite", pipeline=wrong).returncode, 2)
+        self.assertEqual(self.files(), before)
         self.assertEqual(self.map("--windows", 2, "--overwrite", pipeline=other).returncode, 0)
-        self.assertEqual([name for name in self.files() if "-of-" in name], [])
+        self.assertEqual([name for name in os.listdir(self.folder / "out") if "-of-" in name or "map" in name], [])
+
+    def test_another_recording_of_this_name(self):
+        self.assertEqual(self.map("--windows", 3, "--keep").returncode, 0)
+        data = self.recording.with_suffix(".sigmf-data")
+        x = np.fromfile(data, np.complex64)
+        (2 * x).tofile(data)
+        self.assertIn("has windows of something else", self.map("--windows", 3).stderr)
+        self.assertEqual(self.map("--windows", 3, "--overwrite").returncode, 0)
+        self.assertWhole()
+
+    def test_the_folder_keeps_what_is_not_its_own(self):
+        (self.folder / "out").mkdir()
+        others = {"backup.1-of-3.rar", "best-of-1990.npy", "map.yaml"}
+        for name in others:
+            (self.folder / "out" / name).touch()
+        self.assertEqual(self.map("--windows", 3).returncode, 0)
+        self.assertLessEqual(others, set(self.files()))
 
     def test_stopped(self):
         """Windows end with it, and the same command continues."""
@@ -106,7 +131,7 @@ def f(x, meta):
         self.assertEqual(process.returncode, 1, text)
         self.assertIn("the same command continues", text)
         self.assertFalse(self.pkill("-0", "--window"))
-        done = iqd.command(*command[1:], cwd=self.folder)
+        done = iqd.command(*command[1:], "--overwrite", cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertWhole()
 

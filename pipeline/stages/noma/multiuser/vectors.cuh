@@ -64,7 +64,7 @@ template <int kChunks, int kWarps> class Vectors {
 #pragma unroll
     for (int k = 0; k < 4; ++k) to[k] = from.of[k];
   }
-  /// From shared memory. The compiler would keep in registers what does not change within a loop.
+  /// From shared memory, which does not change after a barrier. The compiler would keep what it has read in registers.
   __device__ static Parts load_again(const Parts* place) {
     Parts parts;
     asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
