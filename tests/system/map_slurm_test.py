@@ -19,9 +19,17 @@ WINDOWS = 6
 
 
 class MapSlurm(MapTest):
+    not_started = ""
+
     def setUp(self):
         super().setUp()
-        self.cluster = self.enterContext(slurm.Cluster(self.folder / "cluster"))
+        if self.not_started:
+            self.skipTest(self.not_started)
+        try:
+            self.cluster = self.enterContext(slurm.Cluster(self.folder / "cluster"))
+        except slurm.NotStarted as why:
+            type(self).not_started = str(why)
+            self.skipTest(str(why))
 
     def begin(self, *more, pipeline=None, into="out"):
         command = [iqd.IQD, "map", pipeline or self.pipeline, self.recording, "--slurm", "--windows", WINDOWS,
