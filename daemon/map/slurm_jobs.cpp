@@ -128,8 +128,11 @@ class SlurmJobs final : public WindowJobs {
     if (queue.status == 0) {
       std::istringstream tasks(queue.text);
       bool any = false;
-      for (std::string task; std::getline(tasks, task); any = true)
+      for (std::string task; std::getline(tasks, task);) {
+        if (task.starts_with("CLUSTER: ")) continue;  // a title, with --clusters
         if (task.find("requeued") == std::string::npos || task.find("held") == std::string::npos) return true;
+        any = true;
+      }
       if (any) cancel(job);
       return false;
     }
