@@ -23,7 +23,7 @@ namespace {
 std::string path_of(const std::string& program) {
   std::istringstream folders(std::getenv("PATH") ? std::getenv("PATH") : "");
   for (std::string folder; std::getline(folders, folder, ':');)
-    if (const std::string path = folder + "/" + program; ::access(path.c_str(), X_OK) == 0) return path;
+    if (const std::string path = fmt::format("{}/{}", folder, program); ::access(path.c_str(), X_OK) == 0) return path;
   throw UsageError(fmt::format("map: --slurm: there is no {} on PATH; install Slurm's client programs", program));
 }
 
