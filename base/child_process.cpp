@@ -14,6 +14,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <sstream>
+#include <system_error>
 
 #include "base/error.hpp"
 
@@ -102,6 +105,18 @@ int ChildProcess::end() noexcept {
   while (::waitpid(id_, &status, 0) < 0 && errno == EINTR) {
   }
   return *(status_ = status);
+}
+
+std::string find_program(const std::string& name) {
+  if (name.find('/') != name.npos) return ::access(name.c_str(), X_OK) == 0 ? name : "";
+  const char* path = std::getenv("PATH");
+  std::stringstream folders(path ? path : "/usr/bin:/bin");
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string candidate = (std::filesystem::path(folder.empty() ? "." : folder) / name).string();
+    std::error_code error;
+    if (std::filesystem::is_regular_file(candidate, error) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return {};
 }
 
 std::string text_of_status(int status) {

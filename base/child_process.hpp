@@ -42,6 +42,9 @@ class ChildProcess {
   std::optional<int> status_;
 };
 
+/// The path of a program in $PATH, or of one given by its path; empty if there is none.
+std::string find_program(const std::string& name);
+
 /// `signal 9 (Killed)` or `exit code 3`, of a status of waitpid.
 std::string text_of_status(int status);
 

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <regex>
 #include <sstream>
 #include <thread>
@@ -21,9 +20,7 @@ namespace iqd {
 namespace {
 
 std::string path_of(const std::string& program) {
-  std::istringstream folders(std::getenv("PATH") ? std::getenv("PATH") : "");
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (const std::string path = fmt::format("{}/{}", folder, program); ::access(path.c_str(), X_OK) == 0) return path;
+  if (std::string path = find_program(program); !path.empty()) return path;
   throw UsageError(fmt::format("map: --slurm: there is no {} on PATH; install Slurm's client programs", program));
 }
 

@@ -23,6 +23,7 @@
 #include <optional>
 #include <sstream>
 
+#include "base/child_process.hpp"
 #include "base/error.hpp"
 #include "base/files/file_cache.hpp"
 #include "base/log.hpp"
@@ -146,19 +147,6 @@ void write_file(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text << std::flush;
   if (!file) no_file(path);
-}
-
-/// The path of a program in $PATH, or of one given by its path; empty if there is none.
-std::string find_program(const std::string& name) {
-  if (name.find('/') != name.npos) return ::access(name.c_str(), X_OK) == 0 ? name : "";
-  const char* path = std::getenv("PATH");
-  std::stringstream folders(path ? path : "/usr/bin:/bin");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string candidate = (fs::path(folder.empty() ? "." : folder) / name).string();
-    std::error_code error;
-    if (fs::is_regular_file(candidate, error) && ::access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return {};
 }
 
 /// Identifies the CPU: code for one may not run on another, and a network folder may serve several hosts.
