@@ -94,12 +94,12 @@ class Map {
     text = head(text) + text;
     const std::string there = text_of_file(run_.file);
     continues_ = there == text;
-    if (!continues_ && !there.empty() && !o_.overwrite)
+    if (continues_) return true;
+    if (!there.empty() && !o_.overwrite)
       throw UsageError(
           fmt::format("map: {} has windows of something else: name another folder with --into, or --overwrite them",
                       folder_.string()));
-    if (!continues_ && !o_.overwrite) refuse_results(text);
-    if (continues_) return true;
+    if (!o_.overwrite) refuse_results(text);
     remove_windows(there);
     fs::create_directories(own_);
     std::ofstream out(run_.file);

@@ -420,8 +420,7 @@ class Commands(iqd.SystemTest):
         for row in rows:
             self.assertEqual((row["name"], row["shape"], row["bound"]), ("plan", "65536", 20e6))
             self.assertGreater(row["p50_us"], 0)
-
-    def test_bench_of_a_pipeline_that_waits_for_many_blocks(self):
+        # A block waits for more than two that follow.
         rows = self.bench(iqd.PIPELINES / "fsk_text.yaml", "--block", 1024, "--lanes", 1)
         self.assertEqual([row["variant"] for row in rows], ["flat out, 1 lanes", "one by one, 1 lanes"])
 
