@@ -3,6 +3,7 @@
 """One seed: a daemon, its readers, a schedule of faults; then checks of its recovery and its exit."""
 
 import dataclasses
+import json
 import pathlib
 import random
 import signal
@@ -225,17 +226,26 @@ class Trial:
             time.sleep(0.1)
         if self._is_running() and (answer is None or answer[0] != 200):
             self.report("a reload is possible again", answer)
+        waited = self._until_nobody_is_refused()
         newcomers = [self._read(f"{kind}, new", kind, is_absolute=False) for kind in self.world.readable if kind != "push"]
         patience = SECONDS_TO_RECOVER * self.options.slowness + self._longest_absence()
         if not self._is_well(patience):
             self.report("it recovers", self._silent() if self._is_running() else "it has exited")
         elif (ready := self._until_ready(patience)) is not True:
             self.report("it recovers", f"/readyz: {ready}")
-        self.figures["recovery"] = time.monotonic() - began
+        self.figures["recovery"] = time.monotonic() - began - waited
         for reader in newcomers:
             reader.close()
         if self._is_running():
             self._compare_held()
+
+    def _until_nobody_is_refused(self):
+        """After a peer was cut off, its host is refused for a second; on a busy machine only after the first messages."""
+        answer = self.arena.ask("GET", "/api/status")
+        pipelines = json.loads(answer[1])["pipelines"] if answer and answer[0] == 200 else []
+        pause = 1.2 if any(e["cut_off"] for pipeline in pipelines for e in pipeline["endpoints"]) else 0.0
+        time.sleep(pause)
+        return pause
 
     def _longest_absence(self):
         return 2 * self.world.plan.radio.get("disconnect_for", 0) + self.world.plan.radio.get("stall_for", 0)
