@@ -13,7 +13,7 @@ namespace iqd {
 namespace {
 
 TEST(SlotMask, GivesEachSlotOnce) {
-  for (const int slots : {1, 2, 7, 63, 64}) {
+  for (const int slots : {1, 2, 7, 63, 64, 65, 200, 512}) {
     SlotMask mask(slots);
     EXPECT_EQ(mask.slots(), slots);
     std::set<int> taken;
