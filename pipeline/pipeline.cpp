@@ -16,6 +16,7 @@
 #include "pipeline/outlets/sink_outlet.hpp"
 #include "pipeline/spec/spec_backends.hpp"
 #include "pipeline/spec/spec_shares.hpp"
+#include "pipeline/spec/work_order.hpp"
 #include "pipeline/spec_plan.hpp"
 
 namespace iqd {
@@ -63,6 +64,7 @@ Pipeline::Pipeline(PipelineSpec spec, const Catalogue& catalogue, Problems& prob
   check_calibration(spec_, stream_);
   if (problems.size() > before) return;
   sizing_ = drafted->sizing;
+  if (spec_.pool) backends_.backends.pool = spec_.pool->open(pool_needs(spec_, drafted->plan, stream_));
   engines_.replace(build(std::move(*drafted), spec_, backends_.backends));
   backends_.settle();
   if (const auto window = spec_.source->window()) window->device = products_of(backends_.backends);
@@ -122,7 +124,9 @@ std::optional<Pipeline::Draft> Pipeline::draft(const PipelineSpec& spec, const S
   Draft d;
   asking_for(spec.name + ": the plan", [&] {
     d.plan = make_plan(spec, stream, catalogue_, target_of(spec, backends), d.outputs, problems);
-    if (problems.size() == before) d.plan.prepare(*backends.host, backends.devices);
+    if (problems.size() > before) return;
+    d.plan.prepare(*backends.host, backends.devices);
+    if (spec.pool) d.plan.order = std::make_shared<WorkOrder>(make_order(spec, stream, d.plan));
   });
   if (problems.size() > before) return std::nullopt;
   Circumstances circumstances{.locked = spec.realtime.lock_memory && host_limits().locked.has_value()};
@@ -272,6 +276,7 @@ Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems&
   const bool places = change.what.plan || !same_backends;
   change.backends = same_backends && !(places && backends_.left_device) ? backends_ : choose_backends(change.spec);
   if (same_backends) change.backends.backends.host = backends_.backends.host;  // whose states continue
+  change.backends.backends.pool = backends_.backends.pool;
   if (same_backends && !same_part(change.spec, spec_)) take_parts(change.backends, change.spec);
   if (!has_share(change.backends, change.spec)) return change;
   change.stream = stream_;
@@ -281,6 +286,11 @@ Pipeline::Change Pipeline::prepare(PipelineSpec next, SpecChange what, Problems&
     keep_places(spec_, change.spec);
   std::optional<Draft> drafted = draft(change.spec, change.stream, change.backends.backends, problems);
   if (!drafted) return change;
+  if (const auto& pool = change.backends.backends.pool) {
+    const std::string why = pool->refuses(pool_needs(change.spec, drafted->plan, change.stream));
+    if (!why.empty()) change.spec.section.problem("block", why);
+    if (!problems.empty()) return change;
+  }
   change.sizing = drafted->sizing;
   const bool same_place = !change.what.plan && same_layout(drafted->plan, engines_->plan());
   if (same_place && !change.what.live) return change;  // concerns only the radio

@@ -15,6 +15,7 @@
 #include "pipeline/engine/ring_layout.hpp"
 #include "pipeline/intake/ring_writer.hpp"
 #include "pipeline/outlets/sink_outlet.hpp"
+#include "pipeline/spec/work_order.hpp"
 #include "pipeline/watch/watches.hpp"
 
 namespace iqd {
@@ -28,6 +29,8 @@ constexpr std::size_t kSlotsMost = 48u << 20;
 constexpr int kTimeEvery = 61;
 /// The same if a device launches works: those that are timed are launched from the host, which takes longer.
 constexpr int kTimeEveryResident = 2039;
+/// As many slots are left for lanes, and for results that readers hold.
+constexpr int kMostAway = SlotMask::kMost - 64;
 /// What a thread uses of its stack, and its share of the heap.
 constexpr std::size_t kThreadBytes = 27u << 10;
 
@@ -169,7 +172,27 @@ std::size_t Sizing::resident() const noexcept {
   return bounded_sum(bytes(), seen_twice);
 }
 
+PoolNeeds pool_needs(const PipelineSpec& spec, const Plan& plan, const StreamInfo& stream) {
+  const Reach reach = plan.window();
+  const PortShape& source = plan.ports.front().shape;
+  const std::int64_t samples = bounded_sum(plan.block, bounded_sum(reach.past, reach.future));
+  PoolNeeds needs{spec.name,
+                  plan.block,
+                  stream.rate_hz,
+                  bounded_bytes(source.row_count() * samples, static_cast<std::size_t>(source.item_bytes())),
+                  0,
+                  build_mark()};
+  for (const PortIndex p : plan.away.returned) {
+    const PlanPort& port = plan.ports[p];
+    const std::int64_t items = port.shape.row_count() * port.capacity;
+    needs.result_bytes =
+        bounded_sum(needs.result_bytes, bounded_bytes(items, static_cast<std::size_t>(port.shape.item_bytes())));
+  }
+  return needs;
+}
+
 int lanes_of(const PipelineSpec& spec) {
+  if (spec.only_pool) return 0;
   const auto processors = static_cast<std::int64_t>(std::thread::hardware_concurrency());
   return static_cast<int>(spec.lanes > 0 ? spec.lanes : std::clamp<std::int64_t>(processors, 1, 4));
 }
@@ -178,10 +201,14 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
                std::span<const OutputIndex> outputs, const Circumstances& circumstances) {
   Sizing s;
   s.engine.lanes = lanes_of(spec);
-  s.engine.ring_samples = std::max(ring_samples_for(plan, stream, s.engine.lanes), circumstances.ring_samples);
+  // Blocks at other hosts need their samples and a slot as those in lanes do.
+  const PoolNeeds pool = pool_needs(spec, plan, stream);
+  const int away = spec.pool ? std::min(spec.pool->most_out(pool.block_bytes), kMostAway) : 0;
+  const int started = s.engine.lanes + away;
+  s.engine.ring_samples = std::max(ring_samples_for(plan, stream, started), circumstances.ring_samples);
   const std::size_t slot = std::max<std::size_t>(plan.slot_bytes, 1);
   const auto affordable = static_cast<int>(std::min<std::size_t>(kSlotsMost / slot, SlotMask::kMost));
-  s.engine.slots = std::clamp(affordable, s.engine.lanes + 4, std::max(32, s.engine.lanes + 4));
+  s.engine.slots = std::clamp(affordable, started + 4, std::max(32, started + 4));
   s.engine.priority = static_cast<int>(spec.realtime.priority);
   s.engine.urgency = spec.urgency;
   s.engine.wait = spec.wait;
@@ -190,7 +217,8 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
   s.engine.time_every = spec.time_every > 0 ? spec.time_every : usual;
   for (const std::int64_t cpu : spec.realtime.cpus) s.engine.cpus.push_back(static_cast<int>(cpu));
 
-  s.arena_bytes = bounded_bytes(s.engine.lanes, plan.arena_bytes[index_of(Side::host)]);
+  const int memories = s.engine.lanes + (spec.pool ? 1 : 0);
+  s.arena_bytes = bounded_bytes(memories, plan.arena_bytes[index_of(Side::host)]);
   s.slot_bytes = bounded_bytes(s.engine.slots, plan.slot_bytes);
   const RingLayout ring = ring_layout(plan, s.engine.ring_samples);
   s.ring_bytes = ring.bytes();
@@ -198,7 +226,8 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
   size_devices(s, plan);
   s.seen_twice = circumstances.locked ? s.ring_bytes : ring.seen_twice;
   s.needs.push_back({fmt::format("ring of {} samples", s.engine.ring_samples), s.ring_bytes});
-  s.needs.push_back({fmt::format("{} lanes", s.engine.lanes), s.arena_bytes, 0, s.engine.lanes});
+  s.needs.push_back({fmt::format("{} lanes", memories), s.arena_bytes, 0, memories});
+  if (spec.pool) add(s.needs, spec.pool->needs(pool));
   s.needs.push_back({fmt::format("{} result slots", s.engine.slots), s.slot_bytes});
   add(s.needs, state_of(plan));
   add(s.needs, bookkeeping_of(plan, s.engine.slots, s.engine.ring_samples));

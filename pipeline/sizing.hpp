@@ -45,8 +45,10 @@ struct Circumstances {
   std::int64_t ring_samples = 0;  // the least that the ring must hold
   std::size_t plan_bytes = 0;     // heap used by the plan, including tables that its stages compute beforehand
 };
-/// How many lanes the pipeline has.
+/// How many lanes compute whole blocks.
 int lanes_of(const PipelineSpec& spec);
+/// What the pipeline requires of its pool.
+PoolNeeds pool_needs(const PipelineSpec& spec, const Plan& plan, const StreamInfo& stream);
 
 /// `outputs`: as `make_plan` returns them.
 Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& stream,

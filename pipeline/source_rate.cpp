@@ -15,7 +15,7 @@ void add_resampler(Planner& planner, const PipelineSpec& spec, const StreamInfo&
   const StageEntry* const entry = find_stage(&StageEntry::make_resampler, stages);
   if (!entry)
     return spec.section.problem("source", "`resample: true` needs the stage `resampler`, which this build lacks");
-  planner.add_stage(*entry, "source_resampler", entry->make_resampler(asked->rate_hz), {}, spec.section);
+  planner.add_stage(*entry, std::string(kResamplerName), entry->make_resampler(asked->rate_hz), {}, spec.section);
 }
 
 }  // namespace iqd

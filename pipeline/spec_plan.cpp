@@ -15,6 +15,7 @@
 #include "pipeline/backend/find_backend.hpp"
 #include "pipeline/backend/tuning.hpp"
 #include "pipeline/calibration.hpp"
+#include "pipeline/plan/away_part.hpp"
 #include "pipeline/plan/fusion/element_program.hpp"
 #include "pipeline/plan/planner.hpp"
 #include "pipeline/plan/shape_check.hpp"
@@ -22,6 +23,7 @@
 #include "pipeline/source_rate.hpp"
 #include "pipeline/spec/spec_apply.hpp"
 #include "pipeline/spec/spec_backends.hpp"
+#include "pipeline/spec/work_order.hpp"
 #include "pipeline/stage/stage.hpp"
 
 namespace iqd {
@@ -84,6 +86,7 @@ constexpr std::size_t kRingSaves = std::size_t{128} << 10;
 PlanTarget target_with(const PipelineSpec& spec, bool device, const MappedLimits& measured) {
   PlanTarget target;
   target.fuse = spec.fuse;
+  target.pool = spec.pool != nullptr;
   target.groups = backends_of(spec).groups;
   const std::string& backend = spec.placed.empty() ? spec.backend.front() : spec.placed;
   target.side = device && backend != "cpu" ? Side::device : Side::host;
@@ -219,6 +222,17 @@ void refuse_shared_carries(const Plan& plan, const PipelineSpec& spec) {
   }
 }
 
+/// Reports that no other host can compute anything of the plan.
+void refuse_idle_pool(const Plan& plan, const PipelineSpec& spec) {
+  if (!spec.pool) return;
+  if (const std::string why = why_none_away(plan); !why.empty())
+    spec.section.problem("backend",
+                         fmt::format("'pool' has nothing to compute: {}, so it and all behind it run here", why));
+  if (spec.calibration) spec.section.problem("source.calibration", "is not possible with a pool");
+  if (std::ranges::any_of(plan.steps, [](const PlanStep& s) { return s.name == kResamplerName; }))
+    spec.section.problem("source.resample", "is not possible with a pool");
+}
+
 /// What depends on the windows before: states of stages, and keys that results set.
 void refuse_in_windows(const Plan& plan, const PipelineSpec& spec) {
   const auto window = spec.source ? spec.source->window() : nullptr;
@@ -256,10 +270,26 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
   for (PlanOutput& output : plan.outputs) output.format.hardware = stream.hardware;
   refuse_shared_carries(plan, spec);
   refuse_in_windows(plan, spec);
+  if (problems.size() == before) refuse_idle_pool(plan, spec);
   for (std::size_t r = 0; r < routes.size(); ++r)
     std::visit(RouteCheck{plan, judged_output(plan, outputs[r], stream)}, routes[r]);
   sort_by_place(problems, before);
   return plan;
+}
+
+Plan plan_work(const PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue, const PlanTarget& target,
+               std::span<const ReturnedPort> returns, std::vector<OutputIndex>& outputs, Problems& problems) {
+  const Section section = spec.section.with(problems);
+  Planner planner(spec.name, spec.block, catalogue.stages, target);
+  add_source(planner, spec, stream);
+  add_stages(planner, spec);
+  for (const ReturnedPort& port : returns) {
+    const OutputIndex output = planner.publish(port.port, section, "returns", port.dtype);
+    if (output == kNoOutput) return {};
+    outputs.push_back(output);
+    planner.reach_beyond(output, port.reach);
+  }
+  return planner.finish(section, false);
 }
 
 }  // namespace iqd

@@ -39,6 +39,11 @@ PlanTarget target_of(const PipelineSpec& spec);
 Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue, const PlanTarget& target,
                std::vector<OutputIndex>& outputs, Problems& problems);
 
+struct ReturnedPort;  // pipeline/spec/work_order.hpp
+/// The plan of a worker: these stages, and an output for each port that returns to the home.
+Plan plan_work(const PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue, const PlanTarget& target,
+               std::span<const ReturnedPort> returns, std::vector<OutputIndex>& outputs, Problems& problems);
+
 struct Allowance;  // pipeline/sizing.hpp
 
 /// Checks everything that can be known without opening a device: the plan of each pipeline for the stream that its

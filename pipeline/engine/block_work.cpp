@@ -3,6 +3,7 @@
 #include "pipeline/engine/block_work.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/clock.hpp"
 
@@ -45,7 +46,9 @@ void BlockWork::set(const SampleBlock& block, std::span<const SourceWindow> wind
                     const SourceWindow& copied) noexcept {
   mark_pending();
   lane_ = &lane;
-  failed_ = false;
+  failed_ = away_ = false;
+  result_.reset();
+  loss_.reset();
   missing_.clear();
   next_step_ = 0;
   key_ = 0;
@@ -54,6 +57,55 @@ void BlockWork::set(const SampleBlock& block, std::span<const SourceWindow> wind
   if (!plan().uses_devices() || plan().sequential()) return;
   for (const PlanStep& step : plan().steps) ports_.open_step(step);
   key_ = ports_.layout_key();
+}
+
+void BlockWork::set_away(const SampleBlock& block, const SourceWindow& window, const LaneMemory& lane) noexcept {
+  set(block, {&window, 1}, lane);
+  key_ = 0;
+  away_ = true;
+  for (StepIndex s = 0; s < plan().away.end; ++s) ports_.open_step(plan().steps[s]);
+}
+
+bool BlockWork::has_positions(std::span<const PoolPort> ports) const noexcept {
+  const std::vector<PortIndex>& expected = plan().away.returned;
+  if (ports.size() != expected.size()) return false;
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const PlanPort& port = plan().ports[expected[i]];
+    const Span& span = ports_.span(expected[i]);
+    const bool is_stream = port.shape.axis == Axis::stream;
+    const bool has_length =
+        is_stream ? ports[i].length == span.length() : ports[i].length >= 0 && ports[i].length <= span.length();
+    const std::int64_t bytes = port.shape.row_count() * ports[i].length * port.shape.item_bytes();
+    if (!has_length || (is_stream && ports[i].first != span.first) || std::ssize(ports[i].data) != bytes) return false;
+  }
+  return true;
+}
+
+/// Writes what came back to the ports, and nothing to those that are missing.
+void BlockWork::take_returned() noexcept {
+  const std::vector<PortIndex>& returned = plan().away.returned;
+  for (std::size_t i = 0; i < returned.size(); ++i) take_port(returned[i], result_ ? &result_->ports()[i] : nullptr);
+  for (StepIndex s = 0; s < plan().away.end && !result_; ++s) missing_.fail(s);
+  missing_.spread(plan(), plan().away.end);
+  result_.reset();
+  next_step_ = plan().away.end;
+}
+
+void BlockWork::take_port(PortIndex port, const PoolPort* returned) noexcept {
+  const PortIo& io = ports_.io(port);
+  const PortShape& shape = plan().ports[port].shape;
+  const bool is_stream = shape.axis == Axis::stream;
+  const std::int64_t length = returned ? returned->length : is_stream ? io.length : 0;
+  const auto bytes = static_cast<std::size_t>(length * shape.item_bytes());
+  for (std::int64_t r = 0; r < io.rows && bytes > 0; ++r) {
+    std::byte* const row = io.data + r * io.pitch;
+    if (returned)
+      std::memcpy(row, returned->data.data() + static_cast<std::size_t>(r) * bytes, bytes);
+    else
+      std::memset(row, 0, bytes);
+  }
+  *io.count = static_cast<std::int32_t>(length);
+  if (returned && returned->is_missing) missing_.lose(port);
 }
 
 void BlockWork::rehearse(Queue& lane) {
@@ -66,6 +118,7 @@ void BlockWork::rehearse(Queue& lane) {
 }
 
 void BlockWork::enqueue(StreamView stream, StepClock* clock) noexcept {
+  if (away_) take_returned();
   if (!device_part_) run_part(plan().parts.front(), stream, clock, 0);
   for (std::size_t p = 0; device_part_ && p < plan().parts.size(); ++p) {
     const PlanPart& part = plan().parts[p];
@@ -97,6 +150,7 @@ void BlockWork::run_part(const PlanPart& part, StreamView stream, StepClock* clo
     const bool has_begun = s == part.begin && !device_part_ && plan().is_ring_step(s) && !fills_ring();
     if (clock && !has_begun) clock->mark(mark, stream);
     ++mark;
+    if (s < first_step()) continue;
     run_step(s, stream);
     next_step_ = s + 1;
   }
@@ -186,6 +240,7 @@ void BlockWork::copy_out(const PlanPart& part, StreamView stream) noexcept {
 
 /// In a mixed plan, these are the steps on the host; the devices' parts report their own.
 void BlockWork::timed(std::span<const std::int64_t> steps_ns) noexcept {
+  if (away_) return;
   if (!device_part_) return part_times(plan().parts.front(), steps_ns);
   if (failed_) return;
   for (const PlanPart& part : plan().parts)

@@ -5,8 +5,10 @@
 #include <array>
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "base/pool.hpp"
 #include "pipeline/engine/block_ports.hpp"
 #include "pipeline/engine/carries.hpp"
 #include "pipeline/engine/missing_ports.hpp"
@@ -38,6 +40,15 @@ class BlockWork : public Work {
   /// See BlockPorts. The lane is lent until the work is done.
   void set(const SampleBlock& block, std::span<const SourceWindow> windows, const LaneMemory& lane,
            const SourceWindow& copied = {}) noexcept;
+  /// The same for a block that another host computes. What comes back is `brought` before the work is submitted, which
+  /// then runs the other steps.
+  void set_away(const SampleBlock& block, const SourceWindow& window, const LaneMemory& lane) noexcept;
+  /// Whether these are the positions of the ports that come back.
+  bool has_positions(std::span<const PoolPort> ports) const noexcept;
+  void bring(std::unique_ptr<PoolResult> result) noexcept { result_ = std::move(result); }
+  /// It does not come back: its results are missing.
+  void bring(PoolLoss loss) noexcept { loss_ = loss; }
+  std::optional<PoolLoss> loss() const noexcept { return loss_; }
   void enqueue(StreamView stream, StepClock* clock = nullptr) noexcept override;
   std::uint64_t capture_key() const noexcept override { return key_; }
   /// Uses this plan, which has the same layout, from the next `set` on.
@@ -78,6 +89,10 @@ class BlockWork : public Work {
 
  private:
   class DevicePart;
+  void take_returned() noexcept;
+  void take_port(PortIndex port, const PoolPort* returned) noexcept;
+  /// The first step that runs here.
+  StepIndex first_step() const noexcept { return away_ ? plan().away.end : 0; }
   void part_times(const PlanPart& part, std::span<const std::int64_t> steps_ns) noexcept;
   void run_part(const PlanPart& part, StreamView stream, StepClock* clock, std::size_t mark) noexcept;
   void run_on_device(const PlanPart& part) noexcept;
@@ -95,6 +110,9 @@ class BlockWork : public Work {
   const LaneMemory* lane_ = nullptr;
   std::uint64_t key_ = 0;
   bool failed_ = false;
+  bool away_ = false;  // another host computes the plan's first steps
+  std::unique_ptr<PoolResult> result_;
+  std::optional<PoolLoss> loss_;
   MissingPorts missing_;
   StepIndex next_step_ = 0;
   struct Running {

@@ -14,6 +14,19 @@
 namespace iqd {
 namespace {
 
+/// Why a block has no results that a stage should have made.
+Drop reason_of(const BlockWork& work) noexcept {
+  if (!work.loss()) return Drop::stage;
+  switch (*work.loss()) {
+    case PoolLoss::full: return Drop::pool_full;
+    case PoolLoss::away: return Drop::pool_away;
+    case PoolLoss::poison: return Drop::pool_poison;
+    case PoolLoss::lost: return Drop::pool_lost;
+    case PoolLoss::stopped: break;
+  }
+  return Drop::stopped;
+}
+
 /// An entry's name, or its number if it has none.
 std::string label_of(const Dim& dim, std::int64_t entry) {
   const auto label = static_cast<std::size_t>(entry);
@@ -99,7 +112,7 @@ void Delivery::publish(const BlockWork& work, int slot) {
   const bool counts = !all && refused_->add(block_);
   const std::int64_t refused = counts ? block.length : refused_->settle(block.length);
   counters_.published.add(static_cast<std::uint64_t>(block.length - refused));
-  counters_.drops(counts && is_missing ? Drop::stage : Drop::refused).add(static_cast<std::uint64_t>(refused));
+  counters_.drops(counts && is_missing ? reason_of(work) : Drop::refused).add(static_cast<std::uint64_t>(refused));
   ++block_;
   count_events(work);
   show_levels(work);

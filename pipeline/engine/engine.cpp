@@ -23,7 +23,7 @@ constexpr std::int64_t kMostRehearsed = 1024;
 }  // namespace
 
 /// The work of one result slot, and the lane that it runs in.
-class Engine::SlotWork final : public BlockWork {
+class Engine::SlotWork final : public BlockWork, public PoolTicket {
  public:
   explicit SlotWork(Engine& engine)
       : BlockWork(engine.plan_, engine.carries_, *engine.backends_.host, engine.backends_.shared()), engine_(engine) {}
@@ -49,7 +49,28 @@ class Engine::SlotWork final : public BlockWork {
     engine.lane_finished(lane);
   }
 
+  /// From now on it waits for other hosts.
+  void run_away() noexcept {
+    run_in(engine_.lanes_.for_returned());
+    settled_.store(false, std::memory_order_relaxed);
+  }
+  bool is_settled() const noexcept { return settled_.load(std::memory_order_acquire); }
+  bool takes(std::span<const PoolPort> ports) noexcept override { return has_positions(ports); }
+  void settle(std::unique_ptr<PoolResult> result) noexcept override {
+    bring(std::move(result));
+    return_to_engine();
+  }
+  void settle(PoolLoss loss) noexcept override {
+    bring(loss);
+    return_to_engine();
+  }
+
  private:
+  void return_to_engine() noexcept {
+    Engine& engine = engine_;
+    settled_.store(true, std::memory_order_release);
+    engine.dispatch();
+  }
   void step_times(StepIndex first_step, std::span<const std::int64_t> ns) noexcept override {
     for (std::size_t s = 0; s < ns.size(); ++s) engine_.step_times_[first_step + s].record(ns[s]);
   }
@@ -63,6 +84,15 @@ class Engine::SlotWork final : public BlockWork {
   int lane_ = -1;
   DeviceRing* filled_ = nullptr;
   DeviceRing::Fill fill_;
+  std::atomic<bool> settled_{false};
+};
+
+/// Blocks at other hosts are finished by the lane that they come back to.
+class Engine::ReturnQueue final : public Queue {
+ public:
+  void submit(Work& /*work*/) noexcept override {}
+  void wait(Work& work) noexcept override { work.wait_done(); }
+  bool announces() const noexcept override { return true; }
 };
 
 Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
@@ -88,6 +118,10 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
                                (options.lanes - d + devices - 1) / devices, fills_within_works_);
   for (int s = 0; s < options.slots; ++s) works_.push_back(std::make_unique<SlotWork>(*this));
   rehearse();
+  if (backends_.pool) {
+    returns_ = std::make_unique<ReturnQueue>();
+    backends_.pool->add(*this);
+  }
   publisher_.start(options.priority, [this, succession = std::move(succession)] { return succeed(succession); });
 }
 
@@ -99,6 +133,7 @@ void Engine::shut_down() {
   if (!open_) discard();
   close();
   join();
+  if (backends_.pool) backends_.pool->remove(*this);
   lanes_.end();
   publisher_.delivery().close_outlets();
 }
@@ -106,7 +141,7 @@ void Engine::shut_down() {
 /// Lets device lanes prepare for the blocks of a stream without delays: there, each place in the ring always gets the
 /// same lane and the same slot.
 void Engine::rehearse() {
-  if (!plan_.uses_devices() || plan_.sequential()) return;
+  if (!plan_.uses_devices() || plan_.sequential() || lanes() == 0) return;
   const Reach reach = plan_.window();
   // A device's ring is a whole number of blocks.
   const std::int64_t ring_blocks =
@@ -150,17 +185,61 @@ void Engine::dispatch() noexcept {
 
 void Engine::start_ready() noexcept {
   if (!open_.load(std::memory_order_acquire)) return;
-  while (const SampleBlock* block = ready_.front()) {
-    // Devices rehearsed a lane and a slot for each place, see `rehearse`; on the host, a warm lane is better.
-    const std::int64_t turn = plan_.uses_devices() ? block->place() / plan_.block : 0;
-    const int lane = lanes_.try_acquire(static_cast<int>(turn % lanes()));
-    if (lane < 0) return;
-    const int slot = slots_.try_acquire(static_cast<int>(turn % slots()));
-    if (slot < 0) {
-      lanes_.release(lane);
-      return;
-    }
-    start(*block, lane, slot);
+  start_returned();
+  while (const SampleBlock* block = ready_.front())
+    if (!start_here(*block) && !send_away(*block)) return;
+}
+
+/// False: no lane or no slot is free.
+bool Engine::start_here(const SampleBlock& block) noexcept {
+  if (lanes() == 0) return false;
+  // Devices rehearsed a lane and a slot for each place, see `rehearse`; on the host, a warm lane is better.
+  const std::int64_t turn = plan_.uses_devices() ? block.place() / plan_.block : 0;
+  const int lane = lanes_.try_acquire(static_cast<int>(turn % lanes()));
+  if (lane < 0) return false;
+  const int slot = slots_.try_acquire(static_cast<int>(turn % slots()));
+  if (slot < 0) {
+    lanes_.release(lane);
+    return false;
+  }
+  start(block, lane, slot);
+  return true;
+}
+
+/// False: there is no pool, or it has no room now, or no slot is free.
+bool Engine::send_away(const SampleBlock& block) noexcept {
+  if (!backends_.pool || !backends_.pool->has_room()) return false;
+  const int slot = slots_.try_acquire(0);
+  if (slot < 0) return false;
+  SlotWork& work = *works_[static_cast<std::size_t>(slot)];
+  const Plan& plan = current_.get();
+  const SourceWindow window = window_for(block);
+  work.run_away();
+  work.use(plan);
+  work.set_away(block, window, lanes_.memory(lanes_.for_returned()));
+  SampleBlock taken;
+  ready_.try_pop(taken);
+  away_.try_push(slot);
+  publisher_.push({&work, returns_.get(), slot});
+  if (publisher_.is_interrupted()) {
+    work.settle(PoolLoss::stopped);
+    return true;
+  }
+  const PlanPort& source = plan.ports.front();
+  backends_.pool->send({&work.block(), window.data, window.pitch, source.shape.row_count(),
+                        window.span.length() * source.shape.item_bytes(), plan.order.get()},
+                       work);
+  return true;
+}
+
+/// Later blocks wait for earlier ones: they are published in order, and so do states pass from block to block.
+void Engine::start_returned() noexcept {
+  while (const int* slot = away_.front()) {
+    SlotWork& work = *works_[static_cast<std::size_t>(*slot)];
+    if (!work.is_settled() || is_returning_.exchange(true, std::memory_order_acq_rel)) return;
+    int taken = 0;
+    away_.try_pop(taken);
+    lanes_.queue(lanes_.for_returned()).submit(work);
   }
 }
 
@@ -185,8 +264,12 @@ void Engine::start(const SampleBlock& block, int lane, int slot) noexcept {
   }
 }
 
+SourceWindow Engine::window_for(const SampleBlock& block) const noexcept {
+  return {ring_.at(0, block.place() - block.past), ring_.pitch(), window_of(block)};
+}
+
 void Engine::set(SlotWork& work, const SampleBlock& block, int lane) noexcept {
-  const SourceWindow window{ring_.at(0, block.place() - block.past), ring_.pitch(), window_of(block)};
+  const SourceWindow window = window_for(block);
   DeviceRing* const ring = device_ring(lane);
   work.run_in(lane);
   work.use(current_.get());
@@ -209,7 +292,10 @@ DeviceRing* Engine::device_ring(int lane) noexcept {
 }
 
 void Engine::lane_finished(int lane) noexcept {
-  lanes_.release(lane);
+  if (lane == lanes_.for_returned())
+    is_returning_.store(false, std::memory_order_release);
+  else
+    lanes_.release(lane);
   publisher_.notify();
   dispatch();
 }
@@ -240,6 +326,7 @@ bool Engine::relieved() const noexcept {
 
 void Engine::interrupt() noexcept {
   publisher_.interrupt();
+  if (backends_.pool) backends_.pool->interrupt();
   for (const auto& route : routes()) route->outlet->interrupt();
 }
 

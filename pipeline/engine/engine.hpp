@@ -35,7 +35,10 @@ struct Succession {
 ///   offer ─▶ ready ─▶ free lane + free slot ─▶ lane's queue ─▶ in flight ─▶ publisher ─▶ outlets
 ///               ▲──── a lane or a slot comes free ────┘            │
 ///        ring space given back ◀───────────────────────────────────┘
-class Engine {
+///
+/// With a pool, blocks for which no lane is free go to other hosts. When they come back, they run the other steps in a
+/// lane of their own, in their order.
+class Engine final : private PoolWaiter {
  public:
   Engine(Plan plan, EngineBackends backends, const EngineOptions& options, std::vector<std::unique_ptr<Route>> routes,
          Counters& counters, Succession succession = {});
@@ -108,6 +111,11 @@ class Engine {
   bool succeed(const Succession& succession);
   void dispatch() noexcept;
   void start_ready() noexcept;
+  bool start_here(const SampleBlock& block) noexcept;
+  bool send_away(const SampleBlock& block) noexcept;
+  void start_returned() noexcept;
+  void may_have_room() noexcept override { dispatch(); }
+  SourceWindow window_for(const SampleBlock& block) const noexcept;
   void start(const SampleBlock& block, int lane, int slot) noexcept;
   void set(SlotWork& work, const SampleBlock& block, int lane) noexcept;
   void fill_ring(const SampleBlock& block, int lane) noexcept;
@@ -132,6 +140,10 @@ class Engine {
   ResultSlots slots_;
   std::vector<Histogram> step_times_;
   std::vector<std::unique_ptr<SlotWork>> works_;
+  class ReturnQueue;
+  std::unique_ptr<ReturnQueue> returns_;   // what the publisher waits for, of blocks at other hosts
+  SpscQueue<int> away_{SlotMask::kMost};   // the slots of these blocks, in order
+  std::atomic<bool> is_returning_{false};  // one of them runs in its lane
   Publisher publisher_;
   std::size_t resident_graphs_ = 0;
   Lanes lanes_;  // after everything that their threads touch

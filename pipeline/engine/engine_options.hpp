@@ -7,11 +7,12 @@
 #include <vector>
 
 #include "base/backend.hpp"
+#include "base/pool.hpp"
 
 namespace iqd {
 
 struct EngineOptions {
-  int lanes = 1;
+  int lanes = 1;  // 0: all blocks go to other hosts
   int slots = 8;
   std::int64_t ring_samples = 0;  // at least; rounded up to what the ring needs
   int priority = 0;
@@ -27,6 +28,7 @@ struct EngineBackends {
   std::shared_ptr<Backend> host;
   std::vector<std::shared_ptr<Backend>> devices{};
   std::vector<std::shared_ptr<const DevicePart>> parts{};  // of each device; empty or null: all of it
+  std::shared_ptr<Pool> pool{};                            // other hosts that share the blocks; null: none
 
   /// The backend whose shared memory all of them can use.
   Backend& shared() const noexcept { return devices.empty() ? *host : *devices.front(); }

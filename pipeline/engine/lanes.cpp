@@ -7,7 +7,8 @@
 namespace iqd {
 
 Lanes::Lanes(const Plan& plan, const EngineBackends& backends, const EngineOptions& options) : free_(options.lanes) {
-  for (int l = 0; l < options.lanes; ++l) lanes_.push_back(make(static_cast<std::size_t>(l), plan, backends, options));
+  const int lanes = options.lanes + (backends.pool ? 1 : 0);
+  for (int l = 0; l < lanes; ++l) lanes_.push_back(make(static_cast<std::size_t>(l), plan, backends, options));
 }
 
 Lanes::Lane Lanes::make(std::size_t index, const Plan& plan, const EngineBackends& backends,

@@ -29,6 +29,8 @@ class Lanes {
   /// How many graphs of its queues devices launch themselves.
   std::size_t resident(int lane) const noexcept;
   const LaneMemory& memory(int lane) const noexcept { return lanes_[static_cast<std::size_t>(lane)].memory; }
+  /// The lane that is never free: for blocks that come back from other hosts, if there are such.
+  int for_returned() const noexcept { return count(); }
   int count() const noexcept { return free_.slots(); }
   int busy() const noexcept { return free_.slots() - free_.available(); }
   /// Waits for their threads.

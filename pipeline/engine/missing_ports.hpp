@@ -20,6 +20,8 @@ class MissingPorts {
     ports_.assign(ports_.size(), false);
   }
   void fail(StepIndex step) noexcept { any_ = failed_[step] = true; }
+  /// Another host could not compute this port.
+  void lose(PortIndex port) noexcept { any_ = ports_[port] = true; }
   bool any() const noexcept { return any_; }
 
   /// Marks the outputs of the first `steps` steps: those of a step that failed, except what it counts, and those

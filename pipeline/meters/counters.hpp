@@ -28,8 +28,14 @@ enum class Drop : std::uint8_t {
   stopped,  // received while stopping
   device,   // a device failed
   stage,    // a stage could not compute the block
+  // A block was sent to other hosts in vain, see PoolLoss:
+  pool_full,
+  pool_away,
+  pool_poison,
+  pool_lost,
 };
-inline constexpr std::array<std::string_view, 6> kDropNames{"lanes", "slots", "refused", "stopped", "device", "stage"};
+inline constexpr std::array<std::string_view, 10> kDropNames{
+    "lanes", "slots", "refused", "stopped", "device", "stage", "pool_full", "pool_away", "pool_poison", "pool_lost"};
 
 enum class SourceState : std::uint8_t { closed, opening, streaming, stalled, reconnecting, failed, ended };
 inline constexpr std::array<std::string_view, 7> kSourceStateNames{"closed",       "opening", "streaming", "stalled",

@@ -39,6 +39,10 @@ bool Plan::sequential() const noexcept {
   return std::any_of(steps.begin(), steps.end(), [](const PlanStep& s) { return s.carry_bytes > 0; });
 }
 
+bool Plan::is_published(PortIndex port) const noexcept {
+  return std::ranges::find(outputs, port, &PlanOutput::port) != outputs.end();
+}
+
 bool Plan::uses(Side side) const noexcept {
   return std::any_of(parts.begin(), parts.end(), [side](const PlanPart& p) { return p.side == side; });
 }

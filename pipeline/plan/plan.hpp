@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/pool.hpp"
 #include "pipeline/plan/positions.hpp"
 #include "pipeline/stage/stage.hpp"
 
@@ -127,6 +128,13 @@ struct PlanPart {
   StepIndex end = 0;
 };
 
+/// The part of a plan that other hosts can compute: the first steps. None of them, nor any step before one, has a
+/// state.
+struct AwayPart {
+  StepIndex end = 0;                  // the number of these steps
+  std::vector<PortIndex> returned{};  // their ports that later steps read, or that leave the pipeline
+};
+
 /// What a plan is made for.
 struct PlanTarget {
   Side side = Side::host;     // of stages without a `backend`
@@ -136,6 +144,7 @@ struct PlanTarget {
   bool results_stay = false;  // a device's results stay in its own memory
   std::vector<DeviceGroup> groups{DeviceGroup{}};
   bool peers = true;  // devices copy from each other's memory
+  bool pool = false;  // other hosts compute what they can
   /// A device keeps the source's samples if that saves copying so many bytes a block.
   std::size_t ring_saves = std::numeric_limits<std::size_t>::max();
 };
@@ -158,6 +167,8 @@ struct Plan {
   std::array<std::size_t, kSides> scratch_offset{};  // in a device's arena
   std::size_t slot_bytes = 0;                        // of a result slot: positions and counts, then payloads
   PortIndex ringed = kNoPort;                        // the source's copy, if devices keep its samples
+  AwayPart away{};
+  std::shared_ptr<const WorkOrder> order{};  // for the hosts that compute it
 
   /// What the stages need beyond the new samples.
   const Reach& reach() const noexcept { return ports.front().reach; }
@@ -169,6 +180,7 @@ struct Plan {
   /// The steps, and the copying of results after them.
   std::size_t timed_steps() const noexcept { return steps.size() + 1; }
   bool sequential() const noexcept;
+  bool is_published(PortIndex port) const noexcept;
   bool uses(Side side) const noexcept;
   bool uses_devices() const noexcept;
   const DeviceGroup& group(Side side) const noexcept { return groups[index_of(side) - 1]; }

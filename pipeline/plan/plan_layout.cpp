@@ -45,10 +45,6 @@ void keep_source(Plan& plan, const PlanTarget& target) {
   plan.ringed = copied;
 }
 
-bool is_published(const Plan& plan, PortIndex port) {
-  return std::ranges::any_of(plan.outputs, [port](const PlanOutput& o) { return o.port == port; });
-}
-
 /// A port lives from its maker to its last reader, or to the end if it is published.
 void place_in_arena(Plan& plan, Side side) {
   ArenaSpace space;
@@ -61,7 +57,7 @@ void place_in_arena(Plan& plan, Side side) {
       PlanPort& port = plan.ports[step.out[o]];
       if (port.side != side || port.home != Home::arena || (!port.wanted && step.entry->outputs[o].can_omit)) continue;
       const StepIndex last = port.is_read() ? std::max(port.last_reader, s) : s;
-      port.offset = space.place(port.bytes(), is_published(plan, step.out[o]) ? plan.steps.size() : last);
+      port.offset = space.place(port.bytes(), plan.is_published(step.out[o]) ? plan.steps.size() : last);
     }
   }
   plan.arena_bytes[index_of(side)] = space.bytes();

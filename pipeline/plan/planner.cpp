@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/integer.hpp"
+#include "pipeline/plan/away_part.hpp"
 #include "pipeline/plan/fusion/fuse.hpp"
 #include "pipeline/plan/key_judge.hpp"
 #include "pipeline/plan/plan_layout.hpp"
@@ -148,9 +149,11 @@ Plan Planner::finish(const Section& section, bool whole_granules) {
   if (whole_granules) check_granules(plan_, section);
   find_unread();
   if (target_.fuse) fusion::fuse_neighbours(plan_, target_.device_fuses);
+  if (target_.pool) put_away_first(plan_);
   find_reach(plan_);
   if (std::ranges::all_of(plan_.ports, [&](const PlanPort& port) { return accept_reach(port, section); }))
     lay_out(plan_, target_);
+  if (target_.pool) find_returned(plan_);
   find_parts(plan_);
   describe_outputs(plan_);
   // What becomes a fact in other ports' headers is read, too.
@@ -164,10 +167,7 @@ Plan Planner::finish(const Section& section, bool whole_granules) {
 /// Lists the stages that could be left out. Before fusion, since that leaves out ports.
 void Planner::find_unread() {
   for (const PlanStep& step : plan_.steps) {
-    const auto is_read = [&](PortIndex p) {
-      return plan_.ports[p].is_read() ||
-             std::ranges::any_of(plan_.outputs, [p](const PlanOutput& o) { return o.port == p; });
-    };
+    const auto is_read = [&](PortIndex p) { return plan_.ports[p].is_read() || plan_.is_published(p); };
     if (!step.out.empty() && std::ranges::none_of(step.out, is_read)) plan_.unread.push_back(step.name);
   }
 }

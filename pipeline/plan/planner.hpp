@@ -38,6 +38,10 @@ class Planner {
   /// Returns the output that publishes a port: `stage.output`, `stage` if it has one output, or `source`; kNoOutput
   /// after a problem, or if the port is not known. With `dtype`, the output is converted first.
   OutputIndex publish(std::string_view port, const Section& section, std::string_view key, std::string_view dtype = {});
+  /// The output's port is made beyond the new part as well, for steps elsewhere.
+  void reach_beyond(OutputIndex output, const Reach& reach) noexcept {
+    plan_.ports[plan_.outputs[output].port].reach = reach;
+  }
   /// Computes halos, sizes and places. `section` has the key `block`.
   /// `whole_granules`: a block that is shorter than what a stage takes at once is a problem.
   Plan finish(const Section& section, bool whole_granules = true);

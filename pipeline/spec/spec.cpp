@@ -12,6 +12,7 @@
 #include "pipeline/spec/spec_drivers.hpp"
 #include "pipeline/spec/spec_entry.hpp"
 #include "pipeline/spec/spec_monitor.hpp"
+#include "pipeline/spec/spec_pool.hpp"
 #include "pipeline/spec/spec_shares.hpp"
 #include "pipeline/stage/stage.hpp"
 
@@ -165,8 +166,8 @@ PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catal
                            Problems& problems) {
   PipelineSpec spec(Section(node.path(), node.place(), problems));
   static constexpr std::string_view kReserved[] = {"source", "stages",  "publish", "sinks",
-                                                   "apply",  "overrun", "monitor"};
-  const std::span<const std::string_view> reserved(kReserved, nested ? 6 : 7);
+                                                   "apply",  "overrun", "pool",    "monitor"};
+  const std::span<const std::string_view> reserved(kReserved, nested ? 7 : 8);
   OverrunField overrun;
   spec.section = read_fields(
       node,
@@ -182,6 +183,7 @@ PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catal
   std::set<std::string> names;
   read_list(node["stages"], problems,
             [&](const Node& n) { read_stage(n, spec, catalogue, requested.overrides, names, problems); });
+  read_pool(node, spec, catalogue, problems);
   check_backends(spec);
   if (spec.backend.empty()) spec.backend = {"auto"};  // for the rest of the checks
   read_list(node["publish"], problems, [&](const Node& n) { read_publish(n, spec, catalogue, problems); });
@@ -193,6 +195,16 @@ PipelineSpec read_pipeline(const Node& node, bool nested, const Catalogue& catal
 }
 
 }  // namespace
+
+PipelineSpec read_chain(const Node& node, const Catalogue& catalogue, Problems& problems) {
+  static constexpr std::string_view kReserved[] = {"stages"};
+  PipelineSpec spec(Section(node.path(), node.place(), problems));
+  spec.section = read_fields(
+      node, [&](FieldVisitor& v) { pipeline_fields(spec, v); }, problems, kReserved);
+  std::set<std::string> names;
+  read_list(node["stages"], problems, [&](const Node& n) { read_stage(n, spec, catalogue, {}, names, problems); });
+  return spec;
+}
 
 Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& problems,
                std::span<const Override> overrides, std::span<const AddedSink> added) {
@@ -209,7 +221,12 @@ Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& p
            fmt::format("expected a pipeline (a map with source, stages, publish), found {}", root.found())});
     return spec;
   }
-  if (root["pipelines"]) {
+  if (root["work"]) {
+    static constexpr std::string_view kReserved[] = {"work", "monitor"};
+    read_fields(
+        root, [](FieldVisitor&) {}, problems, kReserved);
+    spec.work = root["work"];
+  } else if (root["pipelines"]) {
     static constexpr std::string_view kReserved[] = {"pipelines", "monitor"};
     read_fields(
         root, [](FieldVisitor&) {}, problems, kReserved);

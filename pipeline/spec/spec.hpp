@@ -11,6 +11,7 @@
 
 #include "base/driver.hpp"
 #include "base/outlet.hpp"
+#include "base/pool.hpp"
 #include "config/document.hpp"
 #include "pipeline/plan/plan.hpp"
 #include "pipeline/spec/overrun.hpp"
@@ -24,6 +25,7 @@ struct Catalogue {
   std::span<const StageEntry> stages;
   std::span<const DriverEntry> drivers;
   std::unique_ptr<OutletOptions> (*make_publish)() = nullptr;
+  std::unique_ptr<PoolOptions> (*make_pool)() = nullptr;
 };
 
 struct StageSpec {
@@ -113,8 +115,11 @@ struct PipelineSpec {
   std::shared_ptr<const CalibrationTable> calibration;  // from the source's `calibration` file, as it was read
   std::int64_t block = 65536;
   std::int64_t lanes = 0;                    // 0: one per CPU, at most 4
-  std::vector<std::string> backend{"auto"};  // several devices share the blocks
-  std::string placed;                        // as StageSpec's, of all that is no stage of the file
+  std::vector<std::string> backend{"auto"};  // several devices share the blocks; without `pool`
+  std::shared_ptr<PoolOptions> pool;         // other hosts share the blocks; null: none
+  std::optional<Section> pool_section;
+  bool only_pool = false;  // its own lanes compute no whole block
+  std::string placed;      // as StageSpec's, of all that is no stage of the file
   Wait wait = Wait::block;
   Transfer transfer = Transfer::automatic;
   bool fuse = true;
@@ -161,6 +166,7 @@ struct Spec {
   std::vector<std::string> peers;  // addresses of other iqds, for links
   std::string grafana;             // address of a dashboard, for a link
   std::optional<Section> monitor;
+  Node work;             // of a worker, which has no pipelines; missing: it is none
   bool is_whole = true;  // false after a problem: some pipelines could not be read at all
 
   bool has_page() const noexcept { return page && !listen.empty(); }
@@ -183,6 +189,9 @@ struct AddedSink {
 /// Problems go to `problems`; the spec is usable if there are none.
 Spec read_spec(const Document& document, const Catalogue& catalogue, Problems& problems,
                std::span<const Override> overrides = {}, std::span<const AddedSink> added = {});
+
+/// Reads name, block and stages of a pipeline; nothing else of it is known.
+PipelineSpec read_chain(const Node& node, const Catalogue& catalogue, Problems& problems);
 
 /// The keys of a pipeline that are plain values, for the schema and the documentation.
 void pipeline_fields(PipelineSpec& spec, FieldVisitor& visitor);

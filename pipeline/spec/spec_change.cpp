@@ -52,6 +52,7 @@ class Comparison {
     const auto fields = [](PipelineSpec& spec) { return [&spec](FieldVisitor& v) { pipeline_fields(spec, v); }; };
     for (const Difference& d : differences(fields(a), fields(b))) plan(d.key);
     if (a.overrun != b.overrun) plan("overrun");
+    pool(a, b);
     if (a.gpu_share == b.gpu_share && !same_part(a, b)) by_others("gpu.share");
     if (a.realtime.priority == b.realtime.priority && a.urgency != b.urgency) by_others("realtime.priority");
   }
@@ -95,6 +96,14 @@ class Comparison {
   }
 
  private:
+  /// Another pool begins with another stream: blocks that are out belong to this one.
+  void pool(PipelineSpec& a, PipelineSpec& b) {
+    const bool both = a.pool && b.pool;
+    const bool same = both ? differences(fields_of(*a.pool), fields_of(*b.pool)).empty() : !a.pool && !b.pool;
+    if (same && a.only_pool == b.only_pool) return;
+    found.source = true;
+    fixed("pool");
+  }
   void note(std::string key, bool live) {
     if (!live) found.not_live.push_back(key);
     found.keys.push_back(std::move(key));

@@ -19,6 +19,7 @@ class FusedStage final : public Stage {
   void shape(ShapeContext&) override {}
   std::unique_ptr<StageRun> make(Backend& backend) const override { return make_run(program_, backend); }
   bool is_elementwise() const override { return true; }
+  bool has_program() const override { return std::ranges::any_of(parts_, &Stage::has_program); }
 
  private:
   ElementProgram program_;
