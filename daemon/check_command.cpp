@@ -43,8 +43,9 @@ Exit check(const std::string& file, bool strict) {
   if (report_warnings(problems) && strict) return Exit::configuration;
   if (!say_untried(plans, loaded->spec)) return Exit::failed;
   const std::size_t warnings = problems.warnings().size();
-  fmt::print("{}: ok, {} pipeline(s){}\n", file, loaded->spec.pipelines.size(),
-             warnings ? fmt::format(", {} warning(s)", warnings) : "");
+  const std::string found = loaded->work ? fmt::format("work for {} pool(s)", loaded->work->pools.size())
+                                         : fmt::format("{} pipeline(s)", loaded->spec.pipelines.size());
+  fmt::print("{}: ok, {}{}\n", file, found, warnings ? fmt::format(", {} warning(s)", warnings) : "");
   return Exit::ok;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "daemon/run/daemon.hpp"
+#include "daemon/work/work_daemon.hpp"
 
 namespace iqd {
 namespace {
@@ -35,7 +36,9 @@ void add_run(CommandLine& line) {
     Problems problems;
     const std::vector<Override> overrides = a->window.overrides(problems);
     if (report(problems)) return Exit::configuration;
-    return run_pipelines(load(a->file, {}, overrides), a->options);
+    auto loaded = load(a->file, {}, overrides);
+    if (loaded->work) return run_worker(std::move(loaded), a->options.seconds);
+    return run_pipelines(std::move(loaded), a->options);
   };
   line.command("run", "run the pipelines of a file", run)
       .option("FILE", &a->file, "pipeline definition (YAML)", {.required = true})

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "daemon/command/command_line.hpp"
+#include "daemon/command/work_config.hpp"
 #include "pipeline/spec/spec.hpp"
 
 namespace iqd {
@@ -45,7 +46,8 @@ struct Loaded {
   Problems problems;
   Document document;
   Spec spec;
-  std::vector<AddedSink> added{};  // recordings that requests have started
+  std::vector<AddedSink> added{};    // recordings that requests have started
+  std::optional<WorkConfig> work{};  // of a worker, which has no pipelines
 
   void read(Document from, std::span<const Override> overrides = {});
 };

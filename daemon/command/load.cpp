@@ -11,13 +11,14 @@
 #include "config/flow_text.hpp"
 #include "daemon/command/commands.hpp"
 #include "daemon/http/http_access.hpp"
+#include "hosts/pool_options.hpp"
 #include "publish/publish_options.hpp"
 #include "radio/drivers.hpp"
 
 namespace iqd {
 
 const Catalogue& catalogue() {
-  static const Catalogue all{all_stages(), all_drivers(), publish::make_options};
+  static const Catalogue all{all_stages(), all_drivers(), publish::make_options, hosts::make_pool_options};
   return all;
 }
 
@@ -56,6 +57,7 @@ static std::string hash_of(const Document& document) {
 void Loaded::read(Document from, std::span<const Override> overrides) {
   document = std::move(from);
   spec = read_spec(document, catalogue(), problems, overrides, added);
+  if (spec.work) work = read_work(spec.work, problems);
   for (const PipelineSpec& p : spec.pipelines) {
     const auto window = p.source ? p.source->window() : nullptr;
     if (!window) continue;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,20 @@ struct AskedPart {
   const KeyOrigins& origins;
 };
 
+/// What a worker has done for a pool.
+struct PoolWorkStatus {
+  std::string pool;
+  std::string server;
+  std::string trouble;  // why it gets no blocks
+  std::uint64_t done = 0, refused = 0, returned = 0, failed = 0;
+};
+struct WorkStatus {
+  std::string name;
+  int lanes = 0;
+  int busy = 0;
+  std::vector<PoolWorkStatus> pools;
+};
+
 /// The running daemon as the HTTP server sees it. Any thread may call; the main thread makes changes one after the
 /// other, and callers wait for them.
 class Service {
@@ -63,6 +78,8 @@ class Service {
   virtual void visit_plans(const std::function<void(const Plan&, const PipelineStatus&)>& visit) const = 0;
   /// Each part of each pipeline that has keys, which do not change during the call.
   virtual void visit_parts(const std::function<void(const AskedPart&)>& visit) const = 0;
+  /// Of a worker; it has no pipelines.
+  virtual std::optional<WorkStatus> work() const { return {}; }
   /// What the live page may show.
   virtual std::vector<live::LivePipeline> live() const { return {}; }
   /// Reads the file again, as SIGHUP does.

@@ -1,0 +1,426 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "hosts/pool_home.hpp"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "base/clock.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+namespace iqd::hosts {
+namespace {
+
+/// How often the clock is looked at.
+constexpr std::int64_t kTickNs = 10'000'000;
+/// A block that is not stored is published again after this, then after twice as long, up to the longest.
+constexpr std::int64_t kFirstRetryNs = 100'000'000, kLongestRetryNs = 1'000'000'000;
+constexpr std::int64_t kStreamCheckNs = 500'000'000;
+/// Blocks may be out as long as nothing is known of the pool's speed.
+constexpr int kFirstRoom = 4;
+constexpr int kFetchMs = 500, kFetchBatch = 32;
+constexpr int kAskMs = 300;
+/// libnats has no name for the status of a request that nobody takes.
+constexpr int kNobody = 503;
+
+/// 64 random bits.
+std::string random_name() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}", random(), random());
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+/// The results in a message, which this holds.
+class MessageResult final : public PoolResult {
+ public:
+  MessageResult(Held<natsMsg> message, std::vector<PoolPort> ports)
+      : message_(std::move(message)), ports_(std::move(ports)) {}
+  std::span<const PoolPort> ports() const noexcept override { return ports_; }
+
+ private:
+  Held<natsMsg> message_;
+  std::vector<PoolPort> ports_;
+};
+
+}  // namespace
+
+PoolHome::PoolHome(const PoolConfig& config, const PoolNeeds& needs)
+    : config_(config),
+      needs_(needs),
+      names_(config.name),
+      run_(random_name()),
+      most_out_(static_cast<int>(std::clamp<std::int64_t>(
+          config.window / static_cast<std::int64_t>(std::max<std::size_t>(needs.block_bytes, 1)), 1, 448))),
+      patience_ns_(static_cast<std::int64_t>(config.patience_s * 1e9)),
+      jobs_(512),
+      link_(config.link, "pool " + config.name, [inbox = inbox_] { inbox->put(Reconnected{}); }),
+      streams_(link_, names_, config_, needs_, most_out_),
+      answers_("_INBOX." + run_ + ".") {
+  if (const std::string why = refuses(needs); !why.empty()) throw SetupError("pool: " + why);
+  status_.name = config.name;
+  // A home that is alive answers at once; if there is none, the server says so.
+  natsMsg* other = nullptr;
+  if (natsConnection_RequestString(&other, link_.get(), names_.home.c_str(), "", kAskMs) == NATS_OK) {
+    const Held<natsMsg> answer(other);
+    throw SetupError(fmt::format("pool: '{}' has a home already: {}", config.name, data_of(other)));
+  }
+  streams_.make();
+  streams_.purge();
+  listen();
+  sender_ = std::thread([this] { run(); });
+  fetcher_ = std::thread([this] { fetch(); });
+}
+
+PoolHome::~PoolHome() {
+  ends_ = true;
+  alarm_.ring();
+  if (sender_.joinable()) sender_.join();
+  if (fetcher_.joinable()) fetcher_.join();
+  subscriptions_.clear();
+}
+
+std::string PoolHome::refuses(const PoolNeeds& needs) const {
+  const std::size_t most = link_.most_bytes();
+  const std::size_t larger = std::max(needs.block_bytes, needs.result_bytes) + kMostHeadBytes;
+  if (larger <= most) return {};
+  const auto fits = static_cast<std::int64_t>(static_cast<double>(most) / static_cast<double>(larger) *
+                                              static_cast<double>(needs.block));
+  return fmt::format(
+      "blocks of {} samples need messages of {} bytes, but the server's max_payload is {}: use a block of "
+      "at most {}, or a larger max_payload",
+      needs.block, larger, most, std::max<std::int64_t>(fits, 1));
+}
+
+bool PoolHome::has_room() const noexcept {
+  return interrupted_.load(std::memory_order_relaxed) ||
+         out_count_.load(std::memory_order_relaxed) < room_.load(std::memory_order_relaxed);
+}
+
+void PoolHome::send(const PoolBlock& block, PoolTicket& ticket) noexcept {
+  out_count_.fetch_add(1, std::memory_order_relaxed);
+  jobs_.try_push({block, &ticket});
+  alarm_.ring();
+}
+
+void PoolHome::add(PoolWaiter& waiter) {
+  const std::lock_guard lock(waiters_mutex_);
+  waiters_.insert(&waiter);
+}
+
+void PoolHome::remove(PoolWaiter& waiter) {
+  const std::lock_guard lock(waiters_mutex_);
+  waiters_.erase(&waiter);
+}
+
+void PoolHome::wake() {
+  const std::lock_guard lock(waiters_mutex_);
+  for (PoolWaiter* waiter : waiters_) waiter->may_have_room();
+}
+
+void PoolHome::interrupt() noexcept {
+  interrupted_ = true;
+  alarm_.ring();
+}
+
+PoolStatus PoolHome::status() const {
+  const std::lock_guard lock(status_mutex_);
+  PoolStatus status = status_;
+  status.server = link_.server();
+  if (std::string trouble = link_.trouble(); !trouble.empty()) status.trouble = std::move(trouble);
+  return status;
+}
+
+// From libnats' threads
+
+void PoolHome::Inbox::put(Event event) {
+  {
+    const std::lock_guard lock(mutex);
+    events.push_back(std::move(event));
+  }
+  alarm.ring();
+}
+
+void PoolHome::listen() {
+  subscriptions_.push_back(link_.listen(answers_ + '*', [inbox = inbox_](natsConnection*, Held<natsMsg> m) {
+    const std::string_view subject = natsMsg_GetSubject(m.get());
+    const std::string_view digits = subject.substr(subject.rfind('.') + 1);
+    Answer answer;
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), answer.number);
+    if (read.ec != std::errc()) return;
+    if (natsMsg_IsNoResponders(m.get())) {
+      answer.error = kNobody;
+      return inbox->put(answer);
+    }
+    const auto text = nlohmann::json::parse(data_of(m.get()), nullptr, false);
+    if (!text.is_object()) return;
+    answer.sequence = text.value("seq", std::uint64_t{0});
+    if (text.contains("error") && text["error"].is_object()) answer.error = text["error"].value("err_code", 1);
+    if (answer.error != 0 || answer.sequence != 0) inbox->put(answer);
+  }));
+  const std::string advisories =
+      fmt::format("$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{}.{}", names_.todo_stream, kWorkers);
+  subscriptions_.push_back(link_.listen(advisories, [inbox = inbox_](natsConnection*, Held<natsMsg> m) {
+    const auto text = nlohmann::json::parse(data_of(m.get()), nullptr, false);
+    if (text.is_object()) inbox->put(Poison{text.value("stream_seq", std::uint64_t{0})});
+  }));
+  subscriptions_.push_back(link_.listen(names_.here, [inbox = inbox_](natsConnection*, Held<natsMsg> m) {
+    if (auto here = read_here(data_of(m.get()))) inbox->put(Here{std::move(*here)});
+  }));
+  // Workers ask whom they work for.
+  subscriptions_.push_back(link_.listen(names_.home, [about = about_home()](natsConnection* link, Held<natsMsg> m) {
+    if (const char* to = natsMsg_GetReply(m.get())) natsConnection_PublishString(link, to, about.c_str());
+  }));
+}
+
+std::string PoolHome::about_home() const {
+  return nlohmann::json{{"run", run_},           {"host", host_name()},  {"process", ::getpid()},
+                        {"build", needs_.build}, {"same", config_.same}, {"ack_wait", config_.ack_wait_s}}
+      .dump();
+}
+
+// The thread that sends
+
+void PoolHome::run() {
+  ::pthread_setname_np(::pthread_self(), "iqd-pool");
+  while (!ends_) {
+    const std::uint32_t heard = alarm_.listen();
+    const bool has_taken = take_jobs() | take_events();
+    look_at_clock();
+    if (!has_taken) alarm_.wait(heard, kTickNs);
+  }
+}
+
+bool PoolHome::take_jobs() {
+  Job job;
+  bool any = false;
+  while (jobs_.try_pop(job)) {
+    any = true;
+    const std::uint64_t number = next_number_++;
+    const auto at = out_.emplace(number, Out{job}).first;
+    at->second.since_ns = steady_ns();
+    at->second.wait_ns = kFirstRetryNs;
+    if (interrupted_)
+      settle(number, PoolLoss::stopped);
+    else
+      publish(number, at->second);
+  }
+  return any;
+}
+
+bool PoolHome::take_events() {
+  std::vector<Event> events;
+  {
+    const std::lock_guard lock(inbox_->mutex);
+    events.swap(inbox_->events);
+  }
+  for (Event& event : events) std::visit([this](auto& e) { take(e); }, event);
+  return !events.empty();
+}
+
+bool PoolHome::has_order(const WorkOrder& order) {
+  if (orders_.contains(order.hash)) return true;
+  try {
+    streams_.publish_order(order);
+    orders_.insert(order.hash);
+    return true;
+  } catch (const SetupError& e) {
+    const std::lock_guard lock(status_mutex_);
+    status_.trouble = e.what();
+    return false;
+  }
+}
+
+void PoolHome::publish(std::uint64_t number, Out& out) {
+  out.again_ns = steady_ns() + out.wait_ns;
+  out.wait_ns = std::min(2 * out.wait_ns, kLongestRetryNs);
+  if (!link_.is_connected() || !has_order(*out.job.block.order)) return;
+  const PoolBlock& block = out.job.block;
+  scratch_ = block_head({run_, number, block.order->hash, *block.block});
+  for (std::int64_t r = 0; r < block.rows; ++r)
+    scratch_.append(reinterpret_cast<const char*>(block.samples + r * block.pitch),
+                    static_cast<std::size_t>(block.row_bytes));
+  natsMsg* made = nullptr;
+  const std::string reply = answers_ + std::to_string(number);
+  if (natsMsg_Create(&made, names_.todo.c_str(), reply.c_str(), scratch_.data(), static_cast<int>(scratch_.size())) !=
+      NATS_OK)
+    return;
+  const Held<natsMsg> message(made);
+  natsMsgHeader_Set(made, "Nats-Msg-Id", message_id(run_, number).c_str());
+  if (natsConnection_PublishMsg(link_.get(), made) != NATS_OK) return;
+  const std::lock_guard lock(status_mutex_);
+  ++(out.is_published ? status_.again : status_.sent);
+  out.is_published = true;
+}
+
+void PoolHome::take(const Answer& answer) {
+  const auto at = out_.find(answer.number);
+  if (at == out_.end() || at->second.sequence != 0) return;
+  if (answer.error == JSStreamStoreFailedErr) return settle(answer.number, PoolLoss::full);
+  if (answer.error != 0) {
+    streams_are_lost_ = true;
+    return;
+  }
+  at->second.sequence = answer.sequence;
+  numbers_[answer.sequence] = answer.number;
+}
+
+void PoolHome::take(const Poison& poison) {
+  const auto at = numbers_.find(poison.sequence);
+  if (at != numbers_.end()) settle(at->second, PoolLoss::poison);
+}
+
+void PoolHome::take(const Here& here) {
+  workers_.note(here.worker, steady_ns());
+}
+
+void PoolHome::take(const Reconnected&) {
+  // Perhaps to a server that has been restarted, and has nothing of this pool any more.
+  streams_are_lost_ = true;
+}
+
+void PoolHome::take(Arrived& arrived) {
+  std::optional<ResultHead> head = read_result(data_of(arrived.message.get()));
+  const auto at = head && head->run == run_ ? out_.find(head->number) : out_.end();
+  std::unique_lock lock(status_mutex_);
+  if (!head) {
+    ++status_.wrong;
+  } else if (at == out_.end()) {
+    const bool is_ours = head->run == run_ && head->number < next_number_;
+    ++(is_ours ? status_.twice : status_.late);
+  } else if (!at->second.job.ticket->takes(head->ports)) {
+    ++status_.wrong;
+  } else {
+    ++status_.done;
+    lock.unlock();
+    PoolTicket* const ticket = at->second.job.ticket;
+    finished_ns_.push_back(steady_ns());
+    close(at);
+    ticket->settle(std::make_unique<MessageResult>(std::move(arrived.message), std::move(head->ports)));
+  }
+}
+
+void PoolHome::settle(std::uint64_t number, PoolLoss loss) {
+  const auto at = out_.find(number);
+  PoolTicket* const ticket = at->second.job.ticket;
+  if (at->second.sequence != 0) streams_.remove_block(at->second.sequence);
+  {
+    const std::lock_guard lock(status_mutex_);
+    ++status_.lost[static_cast<std::size_t>(loss)];
+  }
+  close(at);
+  ticket->settle(loss);
+}
+
+void PoolHome::close(std::map<std::uint64_t, Out>::iterator at) {
+  numbers_.erase(at->second.sequence);
+  out_.erase(at);
+  out_count_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void PoolHome::look_at_clock() {
+  const std::int64_t now = steady_ns();
+  std::vector<std::uint64_t> late, unstored;
+  for (const auto& [number, out] : out_) {
+    if (interrupted_ || now - out.since_ns > patience_ns_)
+      late.push_back(number);
+    else if (out.sequence == 0 && now > out.again_ns)
+      unstored.push_back(number);
+  }
+  for (const std::uint64_t number : late)
+    settle(number, interrupted_ ? PoolLoss::stopped : out_.at(number).sequence != 0 ? PoolLoss::lost : PoolLoss::away);
+  if (streams_are_lost_ && link_.is_connected() && now - streams_checked_ns_ > kStreamCheckNs) {
+    streams_checked_ns_ = now;
+    try {
+      streams_are_lost_ = false;
+      if (streams_.make()) {
+        // What was stored is gone. The samples are still here.
+        orders_.clear();
+        numbers_.clear();
+        for (auto& [number, out] : out_) out.sequence = 0, out.again_ns = 0;
+      }
+    } catch (const SetupError& e) {
+      streams_are_lost_ = true;
+      const std::lock_guard lock(status_mutex_);
+      status_.trouble = e.what();
+    }
+  }
+  for (const std::uint64_t number : unstored)
+    if (const auto at = out_.find(number); at != out_.end()) publish(number, at->second);
+  find_room(now);
+}
+
+/// No more than the pool has done lately: what is too much for it is lost before it is sent, not after.
+void PoolHome::find_room(std::int64_t now_ns) {
+  while (!finished_ns_.empty() && now_ns - finished_ns_.front() > patience_ns_ / 2) finished_ns_.pop_front();
+  workers_.forget_silent(now_ns);
+  const bool usable = link_.is_connected() && workers_.workers() > 0 && !streams_are_lost_;
+  const int first = std::max(kFirstRoom, 2 * workers_.lanes());
+  const int room = usable ? std::min(most_out_, first + static_cast<int>(finished_ns_.size())) : 0;
+  const int before = room_.exchange(room);
+  {
+    const std::lock_guard lock(status_mutex_);
+    status_.workers = workers_.workers();
+    status_.lanes = workers_.lanes();
+    status_.room = room;
+    status_.stored = static_cast<std::int64_t>(numbers_.size());
+    status_.sending = static_cast<std::int64_t>(out_.size() - numbers_.size());
+    if (usable && !orders_.empty()) status_.trouble = workers_.trouble();
+    if (!usable && workers_.workers() == 0) status_.trouble = "no worker is here";
+  }
+  if (room > before || interrupted_) wake();
+}
+
+// The thread that fetches
+
+void PoolHome::fetch() {
+  ::pthread_setname_np(::pthread_self(), "iqd-pool-in");
+  Held<natsSubscription> results;
+  while (!ends_) {
+    if (!results) {
+      jsSubOptions options;
+      jsSubOptions_Init(&options);
+      options.Stream = names_.done_stream.c_str();
+      options.Consumer = kHome;
+      natsSubscription* made = nullptr;
+      if (js_PullSubscribe(&made, link_.stream(), names_.done.c_str(), kHome, nullptr, &options, nullptr) != NATS_OK) {
+        nats_Sleep(100);
+        continue;
+      }
+      results.reset(made);
+      natsSubscription_SetPendingLimits(made, -1, -1);
+    }
+    natsMsgList list{};
+    const natsStatus status = natsSubscription_Fetch(&list, results.get(), kFetchBatch, kFetchMs, nullptr);
+    if (status != NATS_OK && status != NATS_TIMEOUT) {
+      if (!natsSubscription_IsValid(results.get())) results.reset();
+      nats_Sleep(20);
+      continue;
+    }
+    for (int i = 0; i < list.Count; ++i) {
+      Held<natsMsg> message(std::exchange(list.Msgs[i], nullptr));
+      natsMsg_Ack(message.get(), nullptr);
+      inbox_->put(Arrived{std::move(message)});
+    }
+    natsMsgList_Destroy(&list);
+  }
+}
+
+std::shared_ptr<Pool> open_pool(const PoolConfig& config, const PoolNeeds& needs) {
+  return std::make_shared<PoolHome>(config, needs);
+}
+
+}  // namespace iqd::hosts

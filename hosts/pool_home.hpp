@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <variant>
+#include <vector>
+
+#include "base/spsc_queue.hpp"
+#include "hosts/alarm.hpp"
+#include "hosts/nats_link.hpp"
+#include "hosts/pool_messages.hpp"
+#include "hosts/pool_options.hpp"
+#include "hosts/pool_streams.hpp"
+#include "hosts/worker_list.hpp"
+
+namespace iqd::hosts {
+
+/// The side of a pool that has the blocks. A thread of its own sends them, and knows what becomes of each; another one
+/// fetches results. The threads of the pipeline wait for neither.
+class PoolHome final : public Pool {
+ public:
+  PoolHome(const PoolConfig& config, const PoolNeeds& needs);
+  ~PoolHome() override;
+
+  bool has_room() const noexcept override;
+  void send(const PoolBlock& block, PoolTicket& ticket) noexcept override;
+  void add(PoolWaiter& waiter) override;
+  void remove(PoolWaiter& waiter) override;
+  void interrupt() noexcept override;
+  std::string refuses(const PoolNeeds& needs) const override;
+  PoolStatus status() const override;
+
+ private:
+  struct Job {
+    PoolBlock block;
+    PoolTicket* ticket = nullptr;
+  };
+  /// A block that is out.
+  struct Out {
+    Job job;
+    std::int64_t since_ns = 0;
+    std::int64_t again_ns = 0;   // when it is published again
+    std::int64_t wait_ns = 0;    // before that
+    std::uint64_t sequence = 0;  // at the server; 0: not stored yet
+    bool is_published = false;
+  };
+  struct Answer {
+    std::uint64_t number = 0;
+    std::uint64_t sequence = 0;
+    int error = 0;  // 0: stored
+  };
+  struct Poison {
+    std::uint64_t sequence = 0;
+  };
+  struct Here {
+    HereMessage worker;
+  };
+  struct Reconnected {};
+  struct Arrived {
+    Held<natsMsg> message;
+  };
+  using Event = std::variant<Answer, Poison, Here, Reconnected, Arrived>;
+
+  /// What libnats' threads put in; they may outlive the pool.
+  struct Inbox {
+    std::mutex mutex;
+    std::vector<Event> events;
+    Alarm alarm;
+
+    void put(Event event);
+  };
+  void listen();
+  void run();
+  bool take_jobs();
+  bool take_events();
+  void take(const Answer& answer);
+  void take(const Poison& poison);
+  void take(const Here& here);
+  void take(const Reconnected&);
+  void take(Arrived& arrived);
+  void look_at_clock();
+  void publish(std::uint64_t number, Out& out);
+  bool has_order(const WorkOrder& order);
+  void settle(std::uint64_t number, PoolLoss loss);
+  void close(std::map<std::uint64_t, Out>::iterator at);
+  void find_room(std::int64_t now_ns);
+  void wake();
+  void fetch();
+  std::string about_home() const;
+
+  const PoolConfig config_;
+  const PoolNeeds needs_;
+  const PoolNames names_;
+  const std::string run_;  // of this start
+  const int most_out_;
+  const std::int64_t patience_ns_;
+
+  const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
+  Alarm& alarm_ = inbox_->alarm;
+  std::atomic<bool> ends_{false};
+  std::atomic<bool> interrupted_{false};
+  std::atomic<int> out_count_{0};
+  std::atomic<int> room_{0};  // how many blocks may be out now
+  SpscQueue<Job> jobs_;
+  std::mutex waiters_mutex_;
+  std::set<PoolWaiter*> waiters_;
+
+  // Used only by the thread that sends.
+  std::map<std::uint64_t, Out> out_;
+  std::map<std::uint64_t, std::uint64_t> numbers_;  // of stored blocks, by their sequences
+  std::uint64_t next_number_ = 0;
+  std::deque<std::int64_t> finished_ns_;  // times of the last results
+  std::set<std::string> orders_;          // published
+  std::int64_t streams_checked_ns_ = 0;
+  bool streams_are_lost_ = false;
+  std::string scratch_;
+  WorkerList workers_;
+
+  mutable std::mutex status_mutex_;
+  PoolStatus status_;
+
+  NatsLink link_;  // after what its threads use
+  PoolStreams streams_;
+  std::string answers_;  // subject
+  std::vector<Held<natsSubscription>> subscriptions_;
+  std::thread sender_;
+  std::thread fetcher_;
+};
+
+}  // namespace iqd::hosts

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "hosts/pool_messages.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+namespace iqd::hosts {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kAlign = 64;
+constexpr std::size_t kMostHead = 1 << 20;
+
+/// Length, header and zeros.
+std::string framed(const json& head) {
+  const std::string text = head.dump();
+  const auto length = static_cast<std::uint32_t>(text.size());
+  std::string framed(sizeof length, '\0');
+  for (std::size_t i = 0; i < sizeof length; ++i) framed[i] = static_cast<char>(length >> (8 * i) & 0xff);
+  framed += text;
+  framed.resize((framed.size() + kAlign - 1) / kAlign * kAlign, '\0');
+  return framed;
+}
+
+struct Parts {
+  json head;
+  std::span<const std::byte> rows;
+};
+
+std::optional<Parts> parts_of(std::string_view message) {
+  std::uint32_t length = 0;
+  if (message.size() < sizeof length) return std::nullopt;
+  for (std::size_t i = 0; i < sizeof length; ++i)
+    length |= static_cast<std::uint32_t>(static_cast<unsigned char>(message[i])) << (8 * i);
+  const std::size_t begin = (sizeof length + length + kAlign - 1) / kAlign * kAlign;
+  if (length > kMostHead || begin > message.size()) return std::nullopt;
+  Parts parts{json::parse(message.substr(sizeof length, length), nullptr, false),
+              std::as_bytes(std::span(message.substr(begin)))};
+  return parts.head.is_object() ? std::optional(std::move(parts)) : std::nullopt;
+}
+
+/// JSON has no number for what is not finite.
+double finite(const json& value) {
+  const double number = value.get<double>();
+  return std::isfinite(number) ? number : throw json::other_error::create(500, "not finite", &value);
+}
+
+json block_json(const SampleBlock& b) {
+  return {{"sample", b.first},
+          {"length", b.length},
+          {"past", b.past},
+          {"future", b.future},
+          {"gap", b.gap},
+          {"fresh", b.fresh},
+          {"dropped", b.dropped},
+          {"tuned", b.tuned},
+          {"retuned_hz", b.retuned_hz},
+          {"was_retuned_hz", b.was_retuned_hz},
+          {"calibrated", b.calibrated},
+          {"was_calibrated", b.was_calibrated},
+          {"time_ns", b.time_ns},
+          {"time", b.time == TimeSource::radio ? "radio" : "host"}};
+}
+
+SampleBlock block_of(const json& from) {
+  SampleBlock b;
+  b.first = from.at("sample");
+  b.length = from.at("length");
+  b.past = from.at("past");
+  b.future = from.at("future");
+  b.gap = from.at("gap");
+  b.fresh = from.at("fresh");
+  b.dropped = from.at("dropped");
+  b.tuned = from.at("tuned");
+  b.retuned_hz = finite(from.at("retuned_hz"));
+  b.was_retuned_hz = finite(from.at("was_retuned_hz"));
+  b.calibrated = from.at("calibrated");
+  b.was_calibrated = from.at("was_calibrated");
+  b.time_ns = from.at("time_ns");
+  b.time = from.at("time") == "radio" ? TimeSource::radio : TimeSource::host;
+  return b;
+}
+
+/// What `read` makes of it; nothing if a key is missing or of another kind.
+template <class Read> auto attempt(Read read) -> std::optional<decltype(read())> {
+  try {
+    return read();
+  } catch (const json::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+PoolNames::PoolNames(const std::string& pool)
+    : todo_stream("IQD_" + pool + "_todo"),
+      done_stream("IQD_" + pool + "_done"),
+      plan_stream("IQD_" + pool + "_plan"),
+      todo("iqd." + pool + ".todo"),
+      done("iqd." + pool + ".done"),
+      plans("iqd." + pool + ".plan.*"),
+      here("iqd." + pool + ".here"),
+      home("iqd." + pool + ".home"),
+      plan_root("iqd." + pool + ".plan.") {}
+
+std::string block_head(const BlockHead& head) {
+  json text = block_json(head.block);
+  text["run"] = head.run;
+  text["seq"] = head.number;
+  text["plan"] = head.plan;
+  return framed(text);
+}
+
+std::string result_head(const ResultHead& head, std::span<const std::size_t> bytes) {
+  json ports = json::array();
+  for (std::size_t i = 0; i < head.ports.size(); ++i)
+    ports.push_back({head.ports[i].first, head.ports[i].length, bytes[i], head.ports[i].is_missing});
+  return framed({{"run", head.run},
+                 {"seq", head.number},
+                 {"worker", head.worker},
+                 {"device", head.device},
+                 {"compute_ns", head.compute_ns},
+                 {"ports", std::move(ports)}});
+}
+
+std::string here_text(const HereMessage& here) {
+  return json{{"worker", here.worker}, {"build", here.build}, {"device", here.device},  {"lanes", here.lanes},
+              {"busy", here.busy},     {"done", here.done},   {"trouble", here.trouble}}
+      .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::optional<BlockHead> read_block(std::string_view message, std::span<const std::byte>& samples) {
+  const std::optional<Parts> parts = parts_of(message);
+  if (!parts) return std::nullopt;
+  samples = parts->rows;
+  const json& head = parts->head;
+  return attempt([&] { return BlockHead{head.at("run"), head.at("seq"), head.at("plan"), block_of(head)}; });
+}
+
+std::optional<ResultHead> read_result(std::string_view message) {
+  const std::optional<Parts> parts = parts_of(message);
+  if (!parts) return std::nullopt;
+  const json& head = parts->head;
+  auto result = attempt([&] {
+    ResultHead r{head.at("run"), head.at("seq"), head.at("worker"), head.at("device"), head.at("compute_ns"), {}};
+    std::span<const std::byte> left = parts->rows;
+    for (const json& port : head.at("ports")) {
+      const std::size_t bytes = port.at(2);
+      if (bytes > left.size()) throw json::other_error::create(500, "shorter than its ports", &port);
+      r.ports.push_back({port.at(0), port.at(1), port.at(3), left.first(bytes)});
+      left = left.subspan(bytes);
+    }
+    return r;
+  });
+  return result;
+}
+
+std::optional<HereMessage> read_here(std::string_view text) {
+  const json here = json::parse(text, nullptr, false);
+  if (!here.is_object()) return std::nullopt;
+  return attempt([&] {
+    return HereMessage{here.at("worker"), here.at("build"), here.at("device"), here.at("lanes"),
+                       here.at("busy"),   here.at("done"),  here.at("trouble")};
+  });
+}
+
+std::string message_id(const std::string& run, std::uint64_t number) {
+  return fmt::format("{}-{}", run, number);
+}
+
+}  // namespace iqd::hosts

@@ -1,0 +1,128 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "hosts/pool_streams.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/integer.hpp"
+
+namespace iqd::hosts {
+namespace {
+
+/// A block that is sent again is stored once.
+constexpr std::int64_t kDuplicatesNs = 120'000'000'000;
+constexpr std::int64_t kMostOrders = 8;
+/// Pull requests that wait: more than workers have lanes.
+constexpr std::int64_t kMostWaiting = 4096;
+
+std::int64_t bytes_of(int messages, std::size_t each) {
+  return static_cast<std::int64_t>(bounded_bytes(messages + 2, each + kMostHeadBytes));
+}
+
+}  // namespace
+
+PoolStreams::PoolStreams(NatsLink& link, const PoolNames& names, const PoolConfig& config, const PoolNeeds& needs,
+                         int most_out)
+    : link_(link),
+      names_(names),
+      config_(config),
+      todo_bytes_(bytes_of(most_out, needs.block_bytes)),
+      done_bytes_(bytes_of(most_out, needs.result_bytes)),
+      most_out_(most_out) {}
+
+bool PoolStreams::make() {
+  jsStreamConfig queue;
+  jsStreamConfig_Init(&queue);
+  queue.Retention = js_WorkQueuePolicy;
+  queue.Discard = js_DiscardNew;
+  queue.Duplicates = kDuplicatesNs;
+  queue.MaxBytes = todo_bytes_;
+  make_stream(names_.todo_stream, names_.todo, queue);
+  queue.MaxBytes = done_bytes_;
+  make_stream(names_.done_stream, names_.done, queue);
+  jsStreamConfig orders;
+  jsStreamConfig_Init(&orders);
+  orders.MaxMsgs = kMostOrders;
+  orders.MaxMsgsPerSubject = 1;
+  make_stream(names_.plan_stream, names_.plans, orders);
+  make_consumer(names_.todo_stream, kWorkers, names_.todo, true);
+  make_consumer(names_.done_stream, kHome, names_.done, false);
+  const std::int64_t before = created_;
+  created_ = created(names_.todo_stream);
+  return created_ != before;
+}
+
+/// What exists is changed; if it cannot be, it is deleted and made.
+void PoolStreams::make_stream(const std::string& name, const std::string& subject, const jsStreamConfig& base) {
+  jsStreamConfig config = base;
+  const char* subjects[] = {subject.c_str()};
+  config.Name = name.c_str();
+  config.Subjects = subjects;
+  config.SubjectsLen = 1;
+  config.Storage = config_.storage == Storage::file ? js_FileStorage : js_MemoryStorage;
+  config.Replicas = config_.replicas;
+  jsErrCode code = jsErrCode(0);
+  natsStatus status = js_AddStream(nullptr, link_.stream(), &config, nullptr, &code);
+  if (status != NATS_OK && code == JSStreamNameExistErr) {
+    status = js_UpdateStream(nullptr, link_.stream(), &config, nullptr, &code);
+    if (status != NATS_OK && js_DeleteStream(link_.stream(), name.c_str(), nullptr, &code) == NATS_OK)
+      status = js_AddStream(nullptr, link_.stream(), &config, nullptr, &code);
+  }
+  must(status, fmt::format("pool: the stream {}, {} bytes", name, config.MaxBytes), code);
+}
+
+void PoolStreams::make_consumer(const std::string& stream, const char* name, const std::string& subject,
+                                bool counts_tries) {
+  jsConsumerConfig config;
+  jsConsumerConfig_Init(&config);
+  config.Durable = name;
+  config.FilterSubject = subject.c_str();
+  config.AckPolicy = js_AckExplicit;
+  config.AckWait = static_cast<std::int64_t>(config_.ack_wait_s * 1e9);
+  config.MaxDeliver = counts_tries ? config_.tries : -1;
+  config.MaxAckPending = most_out_ + 2;
+  config.MaxWaiting = kMostWaiting;
+  jsErrCode code = jsErrCode(0);
+  natsStatus status = js_AddConsumer(nullptr, link_.stream(), stream.c_str(), &config, nullptr, &code);
+  if (status != NATS_OK && js_DeleteConsumer(link_.stream(), stream.c_str(), name, nullptr, nullptr) == NATS_OK)
+    status = js_AddConsumer(nullptr, link_.stream(), stream.c_str(), &config, nullptr, &code);
+  must(status, fmt::format("pool: the consumer {} of {}", name, stream), code);
+}
+
+std::int64_t PoolStreams::created(const std::string& stream) const {
+  jsStreamInfo* made = nullptr;
+  jsErrCode code = jsErrCode(0);
+  must(js_GetStreamInfo(&made, link_.stream(), stream.c_str(), nullptr, &code), "pool: " + stream, code);
+  return Held<jsStreamInfo>(made)->Created;
+}
+
+void PoolStreams::purge() {
+  for (const std::string& stream : {names_.todo_stream, names_.done_stream}) {
+    jsErrCode code = jsErrCode(0);
+    must(js_PurgeStream(link_.stream(), stream.c_str(), nullptr, &code), "pool: purging " + stream, code);
+  }
+}
+
+void PoolStreams::publish_order(const WorkOrder& order) {
+  if (order.text.size() > link_.most_bytes())
+    throw SetupError(fmt::format("pool: the plan has {} bytes; the server's max_payload is {}", order.text.size(),
+                                 link_.most_bytes()));
+  jsPubOptions options;
+  jsPubOptions_Init(&options);
+  options.MaxWait = 1000;
+  jsErrCode code = jsErrCode(0);
+  must(js_Publish(nullptr, link_.stream(), names_.plan_of(order.hash).c_str(), order.text.data(),
+                  static_cast<int>(order.text.size()), &options, &code),
+       "pool: publishing the plan", code);
+}
+
+void PoolStreams::remove_block(std::uint64_t sequence) noexcept {
+  const std::string subject = "$JS.API.STREAM.MSG.DELETE." + names_.todo_stream;
+  const std::string request = fmt::format(R"({{"seq":{},"no_erase":true}})", sequence);
+  // The server acts on requests only: with an address for an answer.
+  natsConnection_PublishRequestString(link_.get(), subject.c_str(), (names_.home + ".ignored").c_str(),
+                                      request.c_str());
+}
+
+}  // namespace iqd::hosts

@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "base/error.hpp"
+#include "hosts/pool_options.hpp"
+#include "hosts/work_link.hpp"
+
+namespace iqd::hosts {
+namespace {
+
+constexpr const char* kWhy = "this build has no libnats: install libnats-dev and build again";
+
+}  // namespace
+
+std::shared_ptr<Pool> open_pool(const PoolConfig&, const PoolNeeds&) {
+  throw SetupError(std::string("pool: ") + kWhy);
+}
+
+std::unique_ptr<WorkLink> open_work_link(const LinkConfig&, const std::string&) {
+  throw SetupError(std::string("work: ") + kWhy);
+}
+
+}  // namespace iqd::hosts

@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "hosts/work_link.hpp"
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "hosts/nats_link.hpp"
+
+namespace iqd::hosts {
+namespace {
+
+constexpr int kHomeAnswerMs = 500;
+constexpr int kAnswerMs = 1000;
+
+class NatsBlock final : public HeldBlock {
+ public:
+  NatsBlock(NatsLink& link, const PoolNames& names, Held<natsMsg> message, BlockHead head,
+            std::span<const std::byte> samples)
+      : link_(link), names_(names), message_(std::move(message)), head_(std::move(head)), samples_(samples) {}
+  const BlockHead& head() const noexcept override { return head_; }
+  std::span<const std::byte> samples() const noexcept override { return samples_; }
+  void beat() noexcept override { natsMsg_InProgress(message_.get(), nullptr); }
+  bool finish(std::string_view result) noexcept override {
+    jsPubOptions options;
+    jsPubOptions_Init(&options);
+    const std::string id = message_id(head_.run, head_.number);
+    options.MsgId = id.c_str();
+    options.MaxWait = kAnswerMs;
+    const natsStatus status = js_Publish(nullptr, link_.stream(), names_.done.c_str(), result.data(),
+                                         static_cast<int>(result.size()), &options, nullptr);
+    return status == NATS_OK && natsMsg_Ack(message_.get(), nullptr) == NATS_OK;
+  }
+  void give_back() noexcept override { natsMsg_Nak(message_.get(), nullptr); }
+
+ private:
+  NatsLink& link_;
+  const PoolNames& names_;
+  Held<natsMsg> message_;
+  BlockHead head_;
+  std::span<const std::byte> samples_;
+};
+
+class NatsWork final : public WorkLink {
+ public:
+  NatsWork(const LinkConfig& config, const std::string& pool) : names_(pool), link_(config, "work " + pool) {}
+  bool is_connected() const noexcept override { return link_.is_connected(); }
+  std::string server() const override { return link_.server(); }
+  std::string trouble() const override { return link_.trouble(); }
+  std::optional<HomeFacts> home() override;
+  std::unique_ptr<HeldBlock> fetch(int wait_ms) override;
+  std::string order(const std::string& hash) override;
+  void say(const HereMessage& here) noexcept override {
+    natsConnection_PublishString(link_.get(), names_.here.c_str(), here_text(here).c_str());
+  }
+
+ private:
+  Held<natsSubscription> subscribe();
+
+  const PoolNames names_;
+  NatsLink link_;
+  std::mutex mutex_;
+  std::vector<Held<natsSubscription>> idle_;  // each is for one thread at a time
+};
+
+std::optional<HomeFacts> NatsWork::home() {
+  natsMsg* answer = nullptr;
+  if (natsConnection_RequestString(&answer, link_.get(), names_.home.c_str(), "", kHomeAnswerMs) != NATS_OK) return {};
+  const Held<natsMsg> held(answer);
+  const auto text = nlohmann::json::parse(data_of(answer), nullptr, false);
+  if (!text.is_object()) return {};
+  try {
+    return HomeFacts{text.at("run"), text.at("host"), text.at("build"), text.at("same"), text.at("ack_wait")};
+  } catch (const nlohmann::json::exception&) {
+    return {};
+  }
+}
+
+/// Null: the server has no such pool yet, or does not answer.
+Held<natsSubscription> NatsWork::subscribe() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!idle_.empty()) {
+      auto subscription = std::move(idle_.back());
+      idle_.pop_back();
+      return subscription;
+    }
+  }
+  jsSubOptions options;
+  jsSubOptions_Init(&options);
+  options.Stream = names_.todo_stream.c_str();
+  options.Consumer = kWorkers;
+  natsSubscription* made = nullptr;
+  js_PullSubscribe(&made, link_.stream(), names_.todo.c_str(), kWorkers, nullptr, &options, nullptr);
+  if (made) natsSubscription_SetPendingLimits(made, -1, -1);
+  return Held<natsSubscription>(made);
+}
+
+std::unique_ptr<HeldBlock> NatsWork::fetch(int wait_ms) {
+  auto subscription = subscribe();
+  if (!subscription) {
+    nats_Sleep(std::min(wait_ms, 100));
+    return nullptr;
+  }
+  natsMsgList list{};
+  const natsStatus status = natsSubscription_Fetch(&list, subscription.get(), 1, wait_ms, nullptr);
+  if (status != NATS_OK || list.Count == 0) {
+    if (status != NATS_TIMEOUT) nats_Sleep(20);
+    if (status == NATS_OK || status == NATS_TIMEOUT) {
+      const std::lock_guard lock(mutex_);
+      idle_.push_back(std::move(subscription));
+    }
+    return nullptr;
+  }
+  Held<natsMsg> message(std::exchange(list.Msgs[0], nullptr));
+  natsMsgList_Destroy(&list);
+  {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(subscription));
+  }
+  std::span<const std::byte> samples;
+  auto head = read_block(data_of(message.get()), samples);
+  if (head) return std::make_unique<NatsBlock>(link_, names_, std::move(message), std::move(*head), samples);
+  // Nobody can do anything with it.
+  natsMsg_Term(message.get(), nullptr);
+  return nullptr;
+}
+
+std::string NatsWork::order(const std::string& hash) {
+  natsMsg* found = nullptr;
+  js_GetLastMsg(&found, link_.stream(), names_.plan_stream.c_str(), names_.plan_of(hash).c_str(), nullptr, nullptr);
+  const Held<natsMsg> held(found);
+  return found ? std::string(data_of(found)) : std::string();
+}
+
+}  // namespace
+
+std::unique_ptr<WorkLink> open_work_link(const LinkConfig& config, const std::string& pool) {
+  return std::make_unique<NatsWork>(config, pool);
+}
+
+}  // namespace iqd::hosts
