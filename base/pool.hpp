@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/block.hpp"
+#include "base/metric.hpp"
 #include "base/need.hpp"
 
 namespace iqd {
@@ -87,27 +88,36 @@ class PoolWaiter {
 /// What an operator sees of a pool.
 struct PoolStatus {
   std::string name;
-  std::string server;        // connected to; empty: none
-  std::string trouble;       // why it is not usable now
-  int workers = 0;           // that were here within the last seconds
-  int lanes = 0;             // of these
-  std::int64_t sending = 0;  // blocks that no server has yet
-  std::int64_t stored = 0;   // blocks that a server has, or a worker
-  std::int64_t room = 0;     // blocks that may be out
+  std::string server;   // connected to; empty: none
+  std::string trouble;  // why it is not usable now
+  bool connected = false;
+  int workers = 0;                // that reported within the last seconds
+  int lanes = 0;                  // of these
+  std::int64_t sending = 0;       // blocks that no server has yet
+  std::int64_t stored = 0;        // blocks that a server has, or a worker
+  std::int64_t room = 0;          // blocks that may be out
+  std::int64_t waiting = -1;      // blocks that no worker has fetched; -1: not known
+  std::int64_t idle_lanes = -1;   // requests of workers for a block; -1: not known
+  std::uint64_t redelivered = 0;  // blocks that went to another worker, now
   std::uint64_t sent = 0;
   std::uint64_t done = 0;
   std::array<std::uint64_t, kPoolLossNames.size()> lost{};
-  std::uint64_t again = 0;  // blocks that were published again, since no answer came
-  std::uint64_t twice = 0;  // results of blocks that had one
-  std::uint64_t late = 0;   // results of blocks that were given up, or of an earlier start
-  std::uint64_t wrong = 0;  // messages that are no results, or have other shapes
+  std::uint64_t again = 0;         // blocks that were published again, since no answer came
+  std::uint64_t twice = 0;         // results of blocks that were settled before
+  std::uint64_t late = 0;          // results of an earlier start
+  std::uint64_t wrong = 0;         // messages that are no results, or have other shapes
+  Histogram::Snapshot round_trip;  // from sending a block to its result, without the time to compute it
 };
+
+/// Most blocks that may be at other hosts: each holds a result slot, and some are left for lanes and readers.
+inline constexpr int kMostAway = 448;
 
 /// What a pipeline requires of its pool.
 struct PoolNeeds {
   std::string pipeline;
   std::int64_t block = 0;  // samples
   double rate_hz = 0;
+  bool live = false;             // the source cannot wait
   std::size_t block_bytes = 0;   // of the largest message to a worker
   std::size_t result_bytes = 0;  // and back
   std::string build;             // a hash of the code of its stages: workers have the same
@@ -128,6 +138,8 @@ class Pool {
   virtual void interrupt() noexcept = 0;
   /// Why it cannot carry such blocks; empty if it can.
   virtual std::string refuses(const PoolNeeds& needs) const = 0;
+  /// Why it will never be usable again; empty: it may be.
+  virtual std::string failure() const = 0;
   virtual PoolStatus status() const = 0;
 };
 
@@ -137,8 +149,8 @@ class PoolOptions {
   virtual ~PoolOptions() = default;
   virtual void fields(FieldVisitor& visitor) = 0;
   virtual void check(const Section& section) const = 0;
-  /// How many blocks of this size may be out.
-  virtual int most_out(std::size_t block_bytes) const = 0;
+  /// How many blocks may be out.
+  virtual int most_out(const PoolNeeds& needs) const = 0;
   virtual Needs needs(const PoolNeeds& needs) const = 0;
   /// Connects, and makes the pool's streams. Throws SetupError.
   virtual std::shared_ptr<Pool> open(const PoolNeeds& needs) const = 0;

@@ -23,13 +23,19 @@ constexpr int kMostPings = 2;
 /// What is written while there is no connection is refused: the sender repeats it.
 constexpr int kReconnectBytes = 64 << 10;
 
+/// Without the line of libnats' source that it begins with: `(conn.c:1905): `.
+std::string_view without_place(std::string_view reason) {
+  const std::size_t end = reason.find("): ");
+  return reason.starts_with('(') && end != reason.npos ? reason.substr(end + 3) : reason;
+}
+
 }  // namespace
 
 std::string text_of(natsStatus status, jsErrCode code) {
   natsStatus last = NATS_OK;
   const char* const reason = nats_GetLastError(&last);
   std::string text = natsStatus_GetText(status);
-  if (reason && *reason && last == status) text += fmt::format(" ({})", reason);
+  if (reason && *reason && last == status) text += fmt::format(" ({})", without_place(reason));
   if (code != 0) text += fmt::format(", code {}", static_cast<int>(code));
   return text;
 }
@@ -85,7 +91,8 @@ NatsLink::NatsLink(const LinkConfig& config, std::string name, std::function<voi
         const char* why = nullptr;
         natsConnection_GetLastError(connection, &why);
         (*static_cast<std::shared_ptr<State>*>(closure))
-            ->note(fmt::format("{}{}{}", natsStatus_GetText(status), why && *why ? ": " : "", why ? why : ""));
+            ->note(fmt::format("{}{}{}", natsStatus_GetText(status), why && *why ? ": " : "",
+                               why ? without_place(why) : std::string_view()));
       },
       held);
   natsOptions_SetDisconnectedCB(
@@ -100,6 +107,7 @@ NatsLink::NatsLink(const LinkConfig& config, std::string name, std::function<voi
       options.get(),
       [](natsConnection*, void* closure) {
         State& state = **static_cast<std::shared_ptr<State>*>(closure);
+        ++state.connections;
         state.connected = true;
         state.note("");
         const std::lock_guard lock(state.mutex);
@@ -109,7 +117,14 @@ NatsLink::NatsLink(const LinkConfig& config, std::string name, std::function<voi
       },
       held);
   natsOptions_SetClosedCB(
-      options.get(), [](natsConnection*, void* closure) { delete static_cast<std::shared_ptr<State>*>(closure); },
+      options.get(),
+      [](natsConnection*, void* closure) {
+        const std::unique_ptr<std::shared_ptr<State>> last(static_cast<std::shared_ptr<State>*>(closure));
+        State& state = **last;
+        const std::lock_guard lock(state.mutex);
+        // After two refusals, libnats gives up a server for good.
+        if (!state.ends) state.failure = state.name + ": " + state.trouble;
+      },
       held);
   natsConnection* connection = nullptr;
   const natsStatus status = natsConnection_Connect(&connection, options.get());
@@ -146,6 +161,11 @@ std::string NatsLink::server() const {
 std::string NatsLink::trouble() const {
   const std::lock_guard lock(state_->mutex);
   return state_->trouble;
+}
+
+std::string NatsLink::failure() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->failure;
 }
 
 std::size_t NatsLink::most_bytes() const {

@@ -50,10 +50,14 @@ class NatsLink {
   natsConnection* get() const noexcept { return connection_.get(); }
   jsCtx* stream() const noexcept { return stream_.get(); }
   bool is_connected() const noexcept { return state_->connected.load(std::memory_order_acquire); }
+  /// How often it has connected: what was fetched before may be unknown to the server now.
+  int connections() const noexcept { return state_->connections.load(std::memory_order_acquire); }
   /// The address of the server; empty while there is no connection.
   std::string server() const;
   /// The last error; empty while all is well.
   std::string trouble() const;
+  /// Why it will not connect again: a server has refused the key. Empty: it may.
+  std::string failure() const;
   std::size_t most_bytes() const;
   double round_trip_s() const;
   /// Takes a message, and the connection to answer on.
@@ -68,7 +72,9 @@ class NatsLink {
     std::function<void()> reconnected;
     mutable std::mutex mutex;  // of `trouble`, and of calls of `reconnected`
     std::string trouble;
+    std::string failure;
     std::atomic<bool> connected{false};
+    std::atomic<int> connections{1};
     std::atomic<bool> ends{false};
 
     void note(const std::string& what);

@@ -25,10 +25,13 @@ constexpr std::int64_t kTickNs = 10'000'000;
 /// A block that is not stored is published again after this, then after twice as long, up to the longest.
 constexpr std::int64_t kFirstRetryNs = 100'000'000, kLongestRetryNs = 1'000'000'000;
 constexpr std::int64_t kStreamCheckNs = 500'000'000;
+/// This thread ticks more often, unless the process was stopped.
+constexpr std::int64_t kPauseNs = 1'000'000'000;
 /// Blocks may be out as long as nothing is known of the pool's speed.
 constexpr int kFirstRoom = 4;
 constexpr int kFetchMs = 500, kFetchBatch = 32;
-constexpr int kAskMs = 300;
+constexpr int kHomeAskMs = 300, kFirstAskMs = 1000;
+constexpr std::int64_t kQueueNs = 2'000'000'000;
 /// libnats has no name for the status of a request that nobody takes.
 constexpr int kNobody = 503;
 
@@ -42,6 +45,12 @@ std::string host_name() {
   std::array<char, 256> name{};
   ::gethostname(name.data(), name.size() - 1);
   return name.data();
+}
+
+/// A number in a message from anywhere; 0 if it is none.
+std::uint64_t number_in(const nlohmann::json& map, const char* key) {
+  const auto at = map.is_object() ? map.find(key) : map.end();
+  return at != map.end() && at->is_number_unsigned() ? at->get<std::uint64_t>() : 0;
 }
 
 /// The results in a message, which this holds.
@@ -63,21 +72,24 @@ PoolHome::PoolHome(const PoolConfig& config, const PoolNeeds& needs)
       needs_(needs),
       names_(config.name),
       run_(random_name()),
-      most_out_(static_cast<int>(std::clamp<std::int64_t>(
-          config.window / static_cast<std::int64_t>(std::max<std::size_t>(needs.block_bytes, 1)), 1, 448))),
+      most_out_(config.most_out(needs)),
       patience_ns_(static_cast<std::int64_t>(config.patience_s * 1e9)),
       jobs_(512),
       link_(config.link, "pool " + config.name, [inbox = inbox_] { inbox->put(Reconnected{}); }),
-      streams_(link_, names_, config_, needs_, most_out_),
+      streams_(link_, names_, config_, needs_, most_out_, run_),
       answers_("_INBOX." + run_ + ".") {
   if (const std::string why = refuses(needs); !why.empty()) throw SetupError("pool: " + why);
   status_.name = config.name;
   // A home that is alive answers at once; if there is none, the server says so.
   natsMsg* other = nullptr;
-  if (natsConnection_RequestString(&other, link_.get(), names_.home.c_str(), "", kAskMs) == NATS_OK) {
-    const Held<natsMsg> answer(other);
-    throw SetupError(fmt::format("pool: '{}' has a home already: {}", config.name, data_of(other)));
-  }
+  const natsStatus asked = natsConnection_RequestString(&other, link_.get(), names_.home.c_str(), "", kFirstAskMs);
+  const Held<natsMsg> answer(other);
+  if (asked == NATS_OK) throw SetupError(fmt::format("pool: '{}' has a home already: {}", config.name, data_of(other)));
+  if (asked == NATS_TIMEOUT)
+    throw SetupError(
+        fmt::format("pool: '{}' has a home that does not answer: end it, or wait until the server has "
+                    "noticed that its host is gone",
+                    config.name));
   streams_.make();
   streams_.purge();
   listen();
@@ -140,6 +152,8 @@ PoolStatus PoolHome::status() const {
   const std::lock_guard lock(status_mutex_);
   PoolStatus status = status_;
   status.server = link_.server();
+  status.connected = link_.is_connected();
+  status.round_trip = round_trip_.snapshot();
   if (std::string trouble = link_.trouble(); !trouble.empty()) status.trouble = std::move(trouble);
   return status;
 }
@@ -166,16 +180,16 @@ void PoolHome::listen() {
       return inbox->put(answer);
     }
     const auto text = nlohmann::json::parse(data_of(m.get()), nullptr, false);
-    if (!text.is_object()) return;
-    answer.sequence = text.value("seq", std::uint64_t{0});
-    if (text.contains("error") && text["error"].is_object()) answer.error = text["error"].value("err_code", 1);
+    answer.sequence = number_in(text, "seq");
+    if (text.is_object() && text.contains("error"))
+      answer.error = std::max(1, static_cast<int>(number_in(text["error"], "err_code")));
     if (answer.error != 0 || answer.sequence != 0) inbox->put(answer);
   }));
   const std::string advisories =
       fmt::format("$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{}.{}", names_.todo_stream, kWorkers);
   subscriptions_.push_back(link_.listen(advisories, [inbox = inbox_](natsConnection*, Held<natsMsg> m) {
     const auto text = nlohmann::json::parse(data_of(m.get()), nullptr, false);
-    if (text.is_object()) inbox->put(Poison{text.value("stream_seq", std::uint64_t{0})});
+    inbox->put(Poison{number_in(text, "stream_seq")});
   }));
   subscriptions_.push_back(link_.listen(names_.here, [inbox = inbox_](natsConnection*, Held<natsMsg> m) {
     if (auto here = read_here(data_of(m.get()))) inbox->put(Here{std::move(*here)});
@@ -187,8 +201,13 @@ void PoolHome::listen() {
 }
 
 std::string PoolHome::about_home() const {
-  return nlohmann::json{{"run", run_},           {"host", host_name()},  {"process", ::getpid()},
-                        {"build", needs_.build}, {"same", config_.same}, {"ack_wait", config_.ack_wait_s}}
+  return nlohmann::json{{"run", run_},
+                        {"host", host_name()},
+                        {"process", ::getpid()},
+                        {"build", needs_.build},
+                        {"same", config_.same},
+                        {"ack_wait", config_.ack_wait_s},
+                        {"patience", config_.patience_s}}
       .dump();
 }
 
@@ -232,16 +251,24 @@ bool PoolHome::take_events() {
 }
 
 bool PoolHome::has_order(const WorkOrder& order) {
-  if (orders_.contains(order.hash)) return true;
+  if (std::ranges::find(orders_, order.hash) != orders_.end()) return true;
   try {
     streams_.publish_order(order);
-    orders_.insert(order.hash);
+    orders_.push_back(order.hash);
+    if (std::ssize(orders_) > PoolStreams::kMostOrders) orders_.pop_front();
     return true;
   } catch (const SetupError& e) {
     const std::lock_guard lock(status_mutex_);
     status_.trouble = e.what();
     return false;
   }
+}
+
+/// Of all blocks that are out: somebody has put others in their place.
+void PoolHome::publish_orders_again() {
+  orders_.clear();
+  for (const auto& [number, out] : out_)
+    if (!has_order(*out.job.block.order)) return;
 }
 
 void PoolHome::publish(std::uint64_t number, Out& out) {
@@ -262,29 +289,39 @@ void PoolHome::publish(std::uint64_t number, Out& out) {
   natsMsgHeader_Set(made, "Nats-Msg-Id", message_id(run_, number).c_str());
   if (natsConnection_PublishMsg(link_.get(), made) != NATS_OK) return;
   const std::lock_guard lock(status_mutex_);
-  ++(out.is_published ? status_.again : status_.sent);
-  out.is_published = true;
+  ++(out.published > 0 ? status_.again : status_.sent);
+  ++out.published;
 }
 
 void PoolHome::take(const Answer& answer) {
   const auto at = out_.find(answer.number);
-  if (at == out_.end() || at->second.sequence != 0) return;
-  if (answer.error == JSStreamStoreFailedErr) return settle(answer.number, PoolLoss::full);
-  if (answer.error != 0) {
-    streams_are_lost_ = true;
+  if (at == out_.end()) {
+    // It has been settled meanwhile, and nobody must compute it.
+    if (answer.sequence != 0) streams_.remove_block(answer.sequence);
     return;
   }
-  at->second.sequence = answer.sequence;
+  Out& out = at->second;
+  if (out.sequence != 0) return;
+  out.is_refused = answer.error == JSStreamStoreFailedErr;
+  if (answer.error != 0) {
+    streams_are_lost_ = streams_are_lost_ || !out.is_refused;
+    return;
+  }
+  out.sequence = answer.sequence;
   numbers_[answer.sequence] = answer.number;
 }
 
 void PoolHome::take(const Poison& poison) {
   const auto at = numbers_.find(poison.sequence);
-  if (at != numbers_.end()) settle(at->second, PoolLoss::poison);
+  if (at != numbers_.end())
+    settle(at->second, PoolLoss::poison);
+  else if (poison.sequence != 0)
+    streams_.remove_block(poison.sequence);
 }
 
 void PoolHome::take(const Here& here) {
   workers_.note(here.worker, steady_ns());
+  if (here.worker.trouble == kNoOrder) publish_orders_again();
 }
 
 void PoolHome::take(const Reconnected&) {
@@ -307,7 +344,11 @@ void PoolHome::take(Arrived& arrived) {
     ++status_.done;
     lock.unlock();
     PoolTicket* const ticket = at->second.job.ticket;
-    finished_ns_.push_back(steady_ns());
+    const std::int64_t now = steady_ns();
+    round_trip_.record(now - at->second.since_ns - head->compute_ns);
+    finished_ns_.push_back(now);
+    // A copy may still be in the queue.
+    if (at->second.published > 1 && at->second.sequence != 0) streams_.remove_block(at->second.sequence);
     close(at);
     ticket->settle(std::make_unique<MessageResult>(std::move(arrived.message), std::move(head->ports)));
   }
@@ -333,6 +374,7 @@ void PoolHome::close(std::map<std::uint64_t, Out>::iterator at) {
 
 void PoolHome::look_at_clock() {
   const std::int64_t now = steady_ns();
+  excuse_pause(now);
   std::vector<std::uint64_t> late, unstored;
   for (const auto& [number, out] : out_) {
     if (interrupted_ || now - out.since_ns > patience_ns_)
@@ -340,27 +382,41 @@ void PoolHome::look_at_clock() {
     else if (out.sequence == 0 && now > out.again_ns)
       unstored.push_back(number);
   }
-  for (const std::uint64_t number : late)
-    settle(number, interrupted_ ? PoolLoss::stopped : out_.at(number).sequence != 0 ? PoolLoss::lost : PoolLoss::away);
-  if (streams_are_lost_ && link_.is_connected() && now - streams_checked_ns_ > kStreamCheckNs) {
-    streams_checked_ns_ = now;
-    try {
-      streams_are_lost_ = false;
-      if (streams_.make()) {
-        // What was stored is gone. The samples are still here.
-        orders_.clear();
-        numbers_.clear();
-        for (auto& [number, out] : out_) out.sequence = 0, out.again_ns = 0;
-      }
-    } catch (const SetupError& e) {
-      streams_are_lost_ = true;
-      const std::lock_guard lock(status_mutex_);
-      status_.trouble = e.what();
-    }
+  for (const std::uint64_t number : late) {
+    const Out& out = out_.at(number);
+    settle(number, interrupted_        ? PoolLoss::stopped
+                   : out.sequence != 0 ? PoolLoss::lost
+                   : out.is_refused    ? PoolLoss::full
+                                       : PoolLoss::away);
   }
+  check_streams(now);
   for (const std::uint64_t number : unstored)
     if (const auto at = out_.find(number); at != out_.end()) publish(number, at->second);
   find_room(now);
+}
+
+/// While this process did not run, nobody failed.
+void PoolHome::excuse_pause(std::int64_t now_ns) {
+  const std::int64_t pause = now_ns - std::exchange(ticked_ns_, now_ns);
+  if (pause < kPauseNs) return;
+  for (auto& [number, out] : out_) out.since_ns += pause;
+}
+
+/// Makes what a server has lost, and sends again what was in it: the samples are still here.
+void PoolHome::check_streams(std::int64_t now_ns) {
+  if (!streams_are_lost_ || !link_.is_connected() || now_ns - streams_checked_ns_ < kStreamCheckNs) return;
+  streams_checked_ns_ = now_ns;
+  try {
+    streams_are_lost_ = false;
+    if (!streams_.make()) return;
+    orders_.clear();
+    numbers_.clear();
+    for (auto& [number, out] : out_) out.sequence = 0, out.again_ns = 0;
+  } catch (const SetupError& e) {
+    streams_are_lost_ = true;
+    const std::lock_guard lock(status_mutex_);
+    status_.trouble = e.what();
+  }
 }
 
 /// No more than the pool has done lately: what is too much for it is lost before it is sent, not after.
@@ -371,6 +427,13 @@ void PoolHome::find_room(std::int64_t now_ns) {
   const int first = std::max(kFirstRoom, 2 * workers_.lanes());
   const int room = usable ? std::min(most_out_, first + static_cast<int>(finished_ns_.size())) : 0;
   const int before = room_.exchange(room);
+  if (workers_.workers() != said_workers_ && now_ns - began_ns_ > kQueueNs) {
+    said_workers_ = workers_.workers();
+    if (said_workers_ == 0)
+      log::warn("pool {}: no worker is here", config_.name);
+    else
+      log::info("pool {}: {} worker(s) with {} lane(s)", config_.name, said_workers_, workers_.lanes());
+  }
   {
     const std::lock_guard lock(status_mutex_);
     status_.workers = workers_.workers();
@@ -403,6 +466,7 @@ void PoolHome::fetch() {
       results.reset(made);
       natsSubscription_SetPendingLimits(made, -1, -1);
     }
+    look_at_queue();
     natsMsgList list{};
     const natsStatus status = natsSubscription_Fetch(&list, results.get(), kFetchBatch, kFetchMs, nullptr);
     if (status != NATS_OK && status != NATS_TIMEOUT) {
@@ -417,6 +481,31 @@ void PoolHome::fetch() {
     }
     natsMsgList_Destroy(&list);
   }
+}
+
+/// What waits at the server, now and then.
+void PoolHome::look_at_queue() {
+  const std::int64_t now = steady_ns();
+  if (now - queue_seen_ns_ < kQueueNs || !link_.is_connected()) return;
+  queue_seen_ns_ = now;
+  jsOptions options;
+  jsOptions_Init(&options);
+  options.Wait = kHomeAskMs;
+  jsConsumerInfo* made = nullptr;
+  if (js_GetConsumerInfo(&made, link_.stream(), names_.todo_stream.c_str(), kWorkers, &options, nullptr) != NATS_OK)
+    return;
+  const Held<jsConsumerInfo> info(made);
+  const std::lock_guard lock(status_mutex_);
+  status_.waiting = static_cast<std::int64_t>(info->NumPending);
+  status_.idle_lanes = info->NumWaiting;
+  status_.redelivered = static_cast<std::uint64_t>(info->NumRedelivered);
+  if (streams_.is_taken()) failure_ = fmt::format("pool {}: another home has taken its streams", config_.name);
+}
+
+std::string PoolHome::failure() const {
+  if (std::string why = link_.failure(); !why.empty()) return why;
+  const std::lock_guard lock(status_mutex_);
+  return failure_;
 }
 
 std::shared_ptr<Pool> open_pool(const PoolConfig& config, const PoolNeeds& needs) {

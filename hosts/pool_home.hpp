@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/spsc_queue.hpp"
 #include "hosts/alarm.hpp"
 #include "hosts/nats_link.hpp"
@@ -36,6 +37,7 @@ class PoolHome final : public Pool {
   void remove(PoolWaiter& waiter) override;
   void interrupt() noexcept override;
   std::string refuses(const PoolNeeds& needs) const override;
+  std::string failure() const override;
   PoolStatus status() const override;
 
  private:
@@ -50,7 +52,8 @@ class PoolHome final : public Pool {
     std::int64_t again_ns = 0;   // when it is published again
     std::int64_t wait_ns = 0;    // before that
     std::uint64_t sequence = 0;  // at the server; 0: not stored yet
-    bool is_published = false;
+    int published = 0;           // times
+    bool is_refused = false;     // the server had no room, the last time
   };
   struct Answer {
     std::uint64_t number = 0;
@@ -89,11 +92,15 @@ class PoolHome final : public Pool {
   void look_at_clock();
   void publish(std::uint64_t number, Out& out);
   bool has_order(const WorkOrder& order);
+  void publish_orders_again();
+  void excuse_pause(std::int64_t now_ns);
+  void check_streams(std::int64_t now_ns);
   void settle(std::uint64_t number, PoolLoss loss);
   void close(std::map<std::uint64_t, Out>::iterator at);
   void find_room(std::int64_t now_ns);
   void wake();
   void fetch();
+  void look_at_queue();
   std::string about_home() const;
 
   const PoolConfig config_;
@@ -118,19 +125,25 @@ class PoolHome final : public Pool {
   std::map<std::uint64_t, std::uint64_t> numbers_;  // of stored blocks, by their sequences
   std::uint64_t next_number_ = 0;
   std::deque<std::int64_t> finished_ns_;  // times of the last results
-  std::set<std::string> orders_;          // published
+  std::deque<std::string> orders_;        // published, as many as their stream holds
+  std::int64_t ticked_ns_ = steady_ns();
   std::int64_t streams_checked_ns_ = 0;
   bool streams_are_lost_ = false;
   std::string scratch_;
   WorkerList workers_;
+  int said_workers_ = -1;
+  const std::int64_t began_ns_ = steady_ns();
 
+  Histogram round_trip_;
   mutable std::mutex status_mutex_;
   PoolStatus status_;
+  std::string failure_;
 
   NatsLink link_;  // after what its threads use
   PoolStreams streams_;
   std::string answers_;  // subject
   std::vector<Held<natsSubscription>> subscriptions_;
+  std::int64_t queue_seen_ns_ = 0;  // for the thread that fetches
   std::thread sender_;
   std::thread fetcher_;
 };

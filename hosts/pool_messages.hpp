@@ -49,6 +49,9 @@ struct ResultHead {
   std::vector<PoolPort> ports;  // data: as it lies in the message that was read
 };
 
+/// A worker's trouble if it does not find the order of a block.
+inline constexpr std::string_view kNoOrder = "the order of a block is not there";
+
 /// What a worker reports once a second.
 struct HereMessage {
   std::string worker;

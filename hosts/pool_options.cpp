@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace iqd::hosts {
 namespace {
@@ -14,16 +13,13 @@ class Options final : public PoolOptions {
  public:
   void fields(FieldVisitor& v) override { config_.fields(v); }
   void check(const Section& section) const override { config_.check(section); }
-  int most_out(std::size_t block_bytes) const override {
-    const std::int64_t blocks = config_.window / static_cast<std::int64_t>(std::max<std::size_t>(block_bytes, 1));
-    return static_cast<int>(std::clamp<std::int64_t>(blocks, 1, std::numeric_limits<int>::max()));
-  }
+  int most_out(const PoolNeeds& needs) const override { return config_.most_out(needs); }
   Needs needs(const PoolNeeds& needs) const override {
     // Results that wait for earlier ones, and two blocks on their way into the socket.
-    const auto out = static_cast<std::size_t>(most_out(needs.block_bytes));
+    const auto out = static_cast<std::size_t>(most_out(needs));
     return {{.what = "pool " + name_for(needs),
              .bytes = 2 * needs.block_bytes,
-             .more = std::min<std::size_t>(out, 512) * needs.result_bytes,
+             .more = out * needs.result_bytes,
              .threads = 8,
              .files = 4}};
   }
@@ -67,6 +63,16 @@ void PoolConfig::check(const Section& section) const {
     section.warning("patience", fmt::format("a block is lost after {:g} s, before {} workers can have tried it: {} · "
                                             "{:g} s of `ack_wait`",
                                             patience_s, tries, tries - 1, ack_wait_s));
+}
+
+int PoolConfig::most_out(const PoolNeeds& needs) const noexcept {
+  std::int64_t blocks = window / static_cast<std::int64_t>(std::max<std::size_t>(needs.block_bytes, 1));
+  // Of a live stream, more than `patience` lasts would be lost before they are done.
+  if (needs.live && needs.rate_hz > 0 && needs.block > 0)
+    blocks = std::min(
+        blocks,
+        static_cast<std::int64_t>(std::min(patience_s * needs.rate_hz / static_cast<double>(needs.block), 1e6)) + 2);
+  return static_cast<int>(std::clamp<std::int64_t>(blocks, 1, kMostAway));
 }
 
 std::unique_ptr<PoolOptions> make_pool_options() {

@@ -30,6 +30,8 @@ struct PoolConfig {
 
   void fields(FieldVisitor& visitor);
   void check(const Section& section) const;
+  /// How many blocks may be out.
+  int most_out(const PoolNeeds& needs) const noexcept;
 };
 
 /// For the catalogue.

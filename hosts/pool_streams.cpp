@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/error.hpp"
 #include "base/integer.hpp"
 
@@ -12,24 +14,25 @@ namespace {
 
 /// A block that is sent again is stored once.
 constexpr std::int64_t kDuplicatesNs = 120'000'000'000;
-constexpr std::int64_t kMostOrders = 8;
 /// Pull requests that wait: more than workers have lanes.
 constexpr std::int64_t kMostWaiting = 4096;
 
 std::int64_t bytes_of(int messages, std::size_t each) {
-  return static_cast<std::int64_t>(bounded_bytes(messages + 2, each + kMostHeadBytes));
+  // After a restart of the server, blocks are there twice.
+  return static_cast<std::int64_t>(bounded_bytes(2 * messages + 2, each + kMostHeadBytes));
 }
 
 }  // namespace
 
 PoolStreams::PoolStreams(NatsLink& link, const PoolNames& names, const PoolConfig& config, const PoolNeeds& needs,
-                         int most_out)
+                         int most_out, std::string run)
     : link_(link),
       names_(names),
       config_(config),
       todo_bytes_(bytes_of(most_out, needs.block_bytes)),
       done_bytes_(bytes_of(most_out, needs.result_bytes)),
-      most_out_(most_out) {}
+      most_out_(most_out),
+      run_(std::move(run)) {}
 
 bool PoolStreams::make() {
   jsStreamConfig queue;
@@ -38,6 +41,7 @@ bool PoolStreams::make() {
   queue.Discard = js_DiscardNew;
   queue.Duplicates = kDuplicatesNs;
   queue.MaxBytes = todo_bytes_;
+  queue.Description = run_.c_str();
   make_stream(names_.todo_stream, names_.todo, queue);
   queue.MaxBytes = done_bytes_;
   make_stream(names_.done_stream, names_.done, queue);
@@ -49,7 +53,7 @@ bool PoolStreams::make() {
   make_consumer(names_.todo_stream, kWorkers, names_.todo, true);
   make_consumer(names_.done_stream, kHome, names_.done, false);
   const std::int64_t before = created_;
-  created_ = created(names_.todo_stream);
+  created_ = look(names_.todo_stream)->Created;
   return created_ != before;
 }
 
@@ -90,11 +94,20 @@ void PoolStreams::make_consumer(const std::string& stream, const char* name, con
   must(status, fmt::format("pool: the consumer {} of {}", name, stream), code);
 }
 
-std::int64_t PoolStreams::created(const std::string& stream) const {
+Held<jsStreamInfo> PoolStreams::look(const std::string& stream) const {
   jsStreamInfo* made = nullptr;
   jsErrCode code = jsErrCode(0);
   must(js_GetStreamInfo(&made, link_.stream(), stream.c_str(), nullptr, &code), "pool: " + stream, code);
-  return Held<jsStreamInfo>(made)->Created;
+  return Held<jsStreamInfo>(made);
+}
+
+bool PoolStreams::is_taken() const {
+  try {
+    const Held<jsStreamInfo> info = look(names_.todo_stream);
+    return info->Config && info->Config->Description && run_ != info->Config->Description;
+  } catch (const SetupError&) {
+    return false;  // not there now
+  }
 }
 
 void PoolStreams::purge() {

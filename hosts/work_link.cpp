@@ -22,10 +22,19 @@ class NatsBlock final : public HeldBlock {
  public:
   NatsBlock(NatsLink& link, const PoolNames& names, Held<natsMsg> message, BlockHead head,
             std::span<const std::byte> samples)
-      : link_(link), names_(names), message_(std::move(message)), head_(std::move(head)), samples_(samples) {}
+      : link_(link),
+        names_(names),
+        message_(std::move(message)),
+        head_(std::move(head)),
+        samples_(samples),
+        connections_(link.connections()) {}
   const BlockHead& head() const noexcept override { return head_; }
   std::span<const std::byte> samples() const noexcept override { return samples_; }
-  void beat() noexcept override { natsMsg_InProgress(message_.get(), nullptr); }
+  void beat() noexcept override {
+    if (is_known()) natsMsg_InProgress(message_.get(), nullptr);
+  }
+  /// The server that knows this delivery is connected. After a restart, another block may have its number.
+  bool is_known() const noexcept { return link_.is_connected() && link_.connections() == connections_; }
   bool finish(std::string_view result) noexcept override {
     jsPubOptions options;
     jsPubOptions_Init(&options);
@@ -34,9 +43,12 @@ class NatsBlock final : public HeldBlock {
     options.MaxWait = kAnswerMs;
     const natsStatus status = js_Publish(nullptr, link_.stream(), names_.done.c_str(), result.data(),
                                          static_cast<int>(result.size()), &options, nullptr);
-    return status == NATS_OK && natsMsg_Ack(message_.get(), nullptr) == NATS_OK;
+    if (status == NATS_OK && is_known()) natsMsg_Ack(message_.get(), nullptr);
+    return status == NATS_OK;
   }
-  void give_back() noexcept override { natsMsg_Nak(message_.get(), nullptr); }
+  void give_back() noexcept override {
+    if (is_known()) natsMsg_Nak(message_.get(), nullptr);
+  }
 
  private:
   NatsLink& link_;
@@ -44,6 +56,7 @@ class NatsBlock final : public HeldBlock {
   Held<natsMsg> message_;
   BlockHead head_;
   std::span<const std::byte> samples_;
+  const int connections_;
 };
 
 class NatsWork final : public WorkLink {
@@ -52,6 +65,8 @@ class NatsWork final : public WorkLink {
   bool is_connected() const noexcept override { return link_.is_connected(); }
   std::string server() const override { return link_.server(); }
   std::string trouble() const override { return link_.trouble(); }
+  std::size_t most_bytes() const override { return link_.most_bytes(); }
+  std::string failure() const override { return link_.failure(); }
   std::optional<HomeFacts> home() override;
   std::unique_ptr<HeldBlock> fetch(int wait_ms) override;
   std::string order(const std::string& hash) override;
@@ -75,7 +90,8 @@ std::optional<HomeFacts> NatsWork::home() {
   const auto text = nlohmann::json::parse(data_of(answer), nullptr, false);
   if (!text.is_object()) return {};
   try {
-    return HomeFacts{text.at("run"), text.at("host"), text.at("build"), text.at("same"), text.at("ack_wait")};
+    return HomeFacts{text.at("run"),  text.at("host"),     text.at("build"),
+                     text.at("same"), text.at("ack_wait"), text.at("patience")};
   } catch (const nlohmann::json::exception&) {
     return {};
   }

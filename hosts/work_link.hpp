@@ -34,6 +34,7 @@ struct HomeFacts {
   std::string build;
   bool same = true;  // only workers of this build
   double ack_wait_s = 0;
+  double patience_s = 0;
 };
 
 /// A worker's connection to one pool. Any thread.
@@ -43,6 +44,10 @@ class WorkLink {
   virtual bool is_connected() const noexcept = 0;
   virtual std::string server() const = 0;
   virtual std::string trouble() const = 0;
+  /// Why it will not connect again; empty: it may.
+  virtual std::string failure() const = 0;
+  /// Of a message.
+  virtual std::size_t most_bytes() const = 0;
   /// Asks the home of the pool; nothing if it is not there.
   virtual std::optional<HomeFacts> home() = 0;
   /// The next block, if one comes within this time.

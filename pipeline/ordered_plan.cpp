@@ -82,22 +82,24 @@ class OrderedPlan::LaneWork final : public BlockWork {
   std::vector<Buffer> copies_;  // of ports on a device
 };
 
-OrderedPlan::OrderedPlan(const std::string& text, const Catalogue& catalogue, const std::vector<std::string>& backend,
-                         int lanes) {
-  OrderedWork work = read_order(text, catalogue);
+OrderedPlan::OrderedPlan(const WorkOrder& order, const Catalogue& catalogue, const std::vector<std::string>& backend,
+                         int lanes, std::size_t most_bytes) {
+  OrderedWork work = read_order(order, catalogue);
   build_ = std::move(work.build);
   work.spec.backend = backend;
   ChosenBackends chosen = choose_backends(work.spec);
   device_ = chosen.names;
   backends_ = std::move(chosen.backends);
-  Problems problems;
-  const Section section("", {}, problems);
-  PlanTarget target = target_of(work.spec, backends_);
+  const PlanTarget target = target_of(work.spec, backends_);
   std::vector<OutputIndex> outputs;
-  plan_ = plan_work(work.spec, work.stream, catalogue, target, work.returns, outputs, problems);
-  if (!problems.empty()) throw SetupError("the order: " + problems.front().text());
+  plan_ = plan_work(work.spec, work.stream, catalogue, target, work.returns, outputs, work.problems);
+  if (!work.problems.empty()) throw SetupError("the order: " + work.problems.front().text());
   if (plan_.sequential()) throw SetupError("the order has a stage with a state");
   for (const OutputIndex output : outputs) ports_.push_back(plan_.outputs[output].port);
+  std::size_t bytes = 0;
+  for (const PortIndex port : ports_) bytes = bounded_sum(bytes, plan_.ports[port].bytes());
+  if (std::max(bytes, LaneWork::input_bytes(plan_)) > 2 * most_bytes)
+    throw SetupError("the order has blocks that no message can hold");
   plan_.prepare(*backends_.host, backends_.devices);
   carries_ = std::make_unique<Carries>(plan_, *backends_.host, backends_.devices);
   EngineOptions options;

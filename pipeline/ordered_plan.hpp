@@ -22,8 +22,10 @@ struct OrderedBlock {
 /// What a worker computes by one order. Several lanes use it at once.
 class OrderedPlan {
  public:
-  /// Throws SetupError if it is no order that this build can carry out. `lanes`: how many blocks at once.
-  OrderedPlan(const std::string& text, const Catalogue& catalogue, const std::vector<std::string>& backend, int lanes);
+  /// Throws SetupError if it is no order that this build can carry out, or if the samples or the results of a block
+  /// need more than `most_bytes`. `lanes`: how many blocks at once.
+  OrderedPlan(const WorkOrder& order, const Catalogue& catalogue, const std::vector<std::string>& backend, int lanes,
+              std::size_t most_bytes);
   ~OrderedPlan();
   OrderedPlan(const OrderedPlan&) = delete;
   OrderedPlan& operator=(const OrderedPlan&) = delete;

@@ -197,9 +197,20 @@ void Pipeline::interrupt() noexcept {
 
 std::string Pipeline::failure() const {
   if (const std::string why = engines_->backend_failure(); !why.empty()) return fmt::format("{}: {}", name_, why);
+  if (const std::string why = pool_failure(); !why.empty()) return fmt::format("{}: {}", name_, why);
   if (const auto window = spec_.source->window(); window && window->failed)
     return fmt::format("{}: window {} of {} is not whole", name_, window->number, window->count);
   return intake_->ended() ? intake_->failure() : "";
+}
+
+std::string Pipeline::pool_failure() const {
+  const std::lock_guard lock(exchange_);
+  return backends_.backends.pool ? backends_.backends.pool->failure() : "";
+}
+
+std::string Pipeline::pool_trouble() const {
+  const std::lock_guard lock(exchange_);
+  return spec_.only_pool && backends_.backends.pool ? backends_.backends.pool->status().trouble : "";
 }
 
 double Pipeline::device_waits_s() const noexcept {
@@ -236,7 +247,9 @@ std::string Pipeline::stuck() const {
   const std::shared_ptr<Engine> engine = engines_.running();
   const std::lock_guard lock(exchange_);
   const auto too_long = [this](std::int64_t ns) { return static_cast<double>(ns) > spec_.realtime.hang_s * 0.5e9; };
-  if (!spec_.is_lossless(stream_) && too_long(engine->unfinished_ns())) return name_ + ": no block finishes";
+  // Blocks that wait for other hosts do not hang.
+  const bool waits = backends_.backends.pool && engine->lanes_busy() == 0;
+  if (!waits && !spec_.is_lossless(stream_) && too_long(engine->unfinished_ns())) return name_ + ": no block finishes";
   return {};
 }
 

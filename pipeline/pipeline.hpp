@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/pool.hpp"
 #include "pipeline/engine/engines.hpp"
 #include "pipeline/intake/intake.hpp"
 #include "pipeline/intake/opening_watch.hpp"
@@ -58,6 +59,7 @@ struct PipelineStatus : CounterValues {
   std::size_t resident_bytes = 0;  // the pipeline's memory on the host
   Needs needs;                     // its parts, computed when the plan was made
   std::uint64_t reloads = 0;
+  std::optional<PoolStatus> pool;  // of other hosts that share the blocks
   Histogram::Snapshot latency;
   /// Times of the plan's steps and, last, of bringing results out, in the blocks that were timed.
   struct Step {
@@ -144,6 +146,8 @@ class Pipeline {
   bool has_ended() const noexcept { return state() == SourceState::ended; }
   /// The last error, while it is not streaming.
   std::string trouble() const { return intake_->trouble(); }
+  /// Why other hosts, without which it computes nothing, are not usable; empty: they are, or are not needed.
+  std::string pool_trouble() const;
   /// How long no samples have been taken from the source although no lane is busy; 0: they flow, or none is due.
   double idle_s() const noexcept;
   PipelineStatus status() const;
@@ -171,6 +175,7 @@ class Pipeline {
   std::string summary() const;
 
  private:
+  std::string pool_failure() const;
   class Routing;
   struct Draft {
     Plan plan;

@@ -67,6 +67,7 @@ double Pipeline::block_s() const {
 PipelineStatus Pipeline::status() const {
   PipelineStatus s;
   const std::shared_ptr<Engine> engine = engines_.running();
+  std::shared_ptr<Pool> pool;
   {
     const std::lock_guard lock(exchange_);
     s.radio = spec_.driver->name;
@@ -77,7 +78,9 @@ PipelineStatus Pipeline::status() const {
     s.device_bytes = std::accumulate(sizing_.on_devices.begin(), sizing_.on_devices.end(), std::size_t{0});
     s.resident_bytes = sizing_.resident();
     s.needs = sizing_.needs;
+    pool = backends_.backends.pool;
   }
+  if (pool) s.pool = pool->status();
   s.name = name_;
   s.block_s = block_s();
   s.state = state();

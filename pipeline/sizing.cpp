@@ -23,14 +23,13 @@ namespace {
 
 /// The ring holds this much of a radio's stream, up to a limit in bytes.
 constexpr double kRingSeconds = 0.1;
+static_assert(kMostAway <= SlotMask::kMost - 64);
 constexpr std::size_t kRingMost = 32u << 20;
 constexpr std::size_t kSlotsMost = 48u << 20;
 /// One in this many works of a queue has its steps timed. A prime, so that each part of a block gets its turn.
 constexpr int kTimeEvery = 61;
 /// The same if a device launches works: those that are timed are launched from the host, which takes longer.
 constexpr int kTimeEveryResident = 2039;
-/// As many slots are left for lanes, and for results that readers hold.
-constexpr int kMostAway = SlotMask::kMost - 64;
 /// What a thread uses of its stack, and its share of the heap.
 constexpr std::size_t kThreadBytes = 27u << 10;
 
@@ -176,12 +175,13 @@ PoolNeeds pool_needs(const PipelineSpec& spec, const Plan& plan, const StreamInf
   const Reach reach = plan.window();
   const PortShape& source = plan.ports.front().shape;
   const std::int64_t samples = bounded_sum(plan.block, bounded_sum(reach.past, reach.future));
-  PoolNeeds needs{spec.name,
-                  plan.block,
-                  stream.rate_hz,
-                  bounded_bytes(source.row_count() * samples, static_cast<std::size_t>(source.item_bytes())),
-                  0,
-                  build_mark()};
+  PoolNeeds needs;
+  needs.pipeline = spec.name;
+  needs.block = plan.block;
+  needs.rate_hz = stream.rate_hz;
+  needs.live = !spec.is_lossless(stream);
+  needs.block_bytes = bounded_bytes(source.row_count() * samples, static_cast<std::size_t>(source.item_bytes()));
+  needs.build = build_mark();
   for (const PortIndex p : plan.away.returned) {
     const PlanPort& port = plan.ports[p];
     const std::int64_t items = port.shape.row_count() * port.capacity;
@@ -203,7 +203,7 @@ Sizing size_up(const PipelineSpec& spec, const Plan& plan, const StreamInfo& str
   s.engine.lanes = lanes_of(spec);
   // Blocks at other hosts need their samples and a slot as those in lanes do.
   const PoolNeeds pool = pool_needs(spec, plan, stream);
-  const int away = spec.pool ? std::min(spec.pool->most_out(pool.block_bytes), kMostAway) : 0;
+  const int away = spec.pool ? spec.pool->most_out(pool) : 0;
   const int started = s.engine.lanes + away;
   s.engine.ring_samples = std::max(ring_samples_for(plan, stream, started), circumstances.ring_samples);
   const std::size_t slot = std::max<std::size_t>(plan.slot_bytes, 1);

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "base/host_limits.hpp"
 #include "base/need.hpp"
+#include "base/pool.hpp"
 #include "pipeline/engine/engine.hpp"
 #include "pipeline/spec/spec.hpp"
 

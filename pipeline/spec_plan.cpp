@@ -285,10 +285,11 @@ Plan plan_work(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
   add_stages(planner, spec);
   for (const ReturnedPort& port : returns) {
     const OutputIndex output = planner.publish(port.port, section, "returns", port.dtype);
-    if (output == kNoOutput) return {};
+    if (output == kNoOutput) continue;
     outputs.push_back(output);
     planner.reach_beyond(output, port.reach);
   }
+  if (outputs.size() < returns.size() && problems.empty()) section.problem("returns", "names a port that is not there");
   return planner.finish(section, false);
 }
 

@@ -37,7 +37,7 @@ class WorkDaemon final : public Service {
   void visit_plans(const std::function<void(const Plan&, const PipelineStatus&)>&) const override {}
   void visit_parts(const std::function<void(const AskedPart&)>&) const override {}
   std::optional<WorkStatus> work() const override { return worker_.status(); }
-  ChangeReport reload() override { return {ChangeReport::Result::refused, {"a worker has nothing to reload"}}; }
+  ChangeReport reload() override { return {ChangeReport::Result::applied, {"a worker has nothing to reload"}}; }
   ChangeReport set(std::string_view, std::string_view, std::string_view) override {
     return {ChangeReport::Result::unknown, {"a worker has no pipeline"}};
   }

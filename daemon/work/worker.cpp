@@ -187,8 +187,9 @@ std::shared_ptr<OrderedPlan> Worker::plan_of(PoolWork& pool, const std::string& 
   const auto known = std::ranges::find(plans_, hash, [](const auto& p) { return p.first; });
   if (known != plans_.end()) return known->second;
   const std::string text = pool.link->order(hash);
-  if (text.empty()) throw SetupError("the order of a block is not there");
-  auto plan = std::make_shared<OrderedPlan>(text, catalogue_, config_.backend, lanes());
+  if (text.empty()) throw SetupError(std::string(hosts::kNoOrder));
+  auto plan = std::make_shared<OrderedPlan>(WorkOrder{text, hash}, catalogue_, config_.backend, lanes(),
+                                            pool.link->most_bytes());
   log::info("work {}: computes what '{}' orders, on {}", pool.name, plan->pipeline(), plan->device());
   plans_.emplace_back(hash, plan);
   if (plans_.size() > kMostPlans) plans_.pop_front();
@@ -222,7 +223,7 @@ void Worker::refuse(PoolWork& pool, hosts::HeldBlock& block, const std::string& 
   block.give_back();
 }
 
-/// Blocks that wait for a lane are alive, and so are those that are computed, unless a stage hangs.
+/// Blocks that wait for a lane are alive, and so are those that are computed, unless a stage takes too long.
 void Worker::beat() {
   ::pthread_setname_np(::pthread_self(), "iqd-beat");
   while (!over_) {
@@ -233,9 +234,10 @@ void Worker::beat() {
     {
       const std::lock_guard lock(held_mutex_);
       for (const Held& held : held_) {
-        const bool is_late = held.plan && static_cast<double>(held.plan->in_step_ns(held.lane)) > config_.hang_s * 1e9;
-        if (!is_late) held.block->beat();
-        hangs = hangs || is_late;
+        const double in_step_s = held.plan ? static_cast<double>(held.plan->in_step_ns(held.lane)) * 1e-9 : 0;
+        // Another worker gets the block in time.
+        if (in_step_s < std::min(held.pool->patience_s / 2, config_.hang_s)) held.block->beat();
+        hangs = hangs || in_step_s > config_.hang_s;
       }
     }
     if (hangs) ends_("a stage does not return");
@@ -246,11 +248,14 @@ void Worker::report() {
   ::pthread_setname_np(::pthread_self(), "iqd-here");
   while (!over_) {
     for (const auto& pool : pools_) meet_home(*pool);
-    for (int i = 0; i < 10 && !over_; ++i) std::this_thread::sleep_for(milliseconds(100));
+    const auto is_idle = [](const auto& pool) { return !pool->admitted; };
+    const int tenths = std::ranges::any_of(pools_, is_idle) ? 2 : 10;
+    for (int i = 0; i < tenths && !over_; ++i) std::this_thread::sleep_for(milliseconds(100));
   }
 }
 
 void Worker::meet_home(PoolWork& pool) {
+  if (const std::string why = pool.link->failure(); !why.empty()) ends_(why);
   if (stopping_ || !pool.link->is_connected()) return;
   const auto home = pool.link->home();
   const std::string build = build_mark();
@@ -260,7 +265,7 @@ void Worker::meet_home(PoolWork& pool) {
   else if (home->same && home->build != build)
     trouble = fmt::format("its home on {} is another build of iqd", home->host);
   pool.admitted = trouble.empty();
-  if (home) pool.ack_wait_s = home->ack_wait_s;
+  if (home) pool.ack_wait_s = home->ack_wait_s, pool.patience_s = home->patience_s;
   std::string refusal;
   {
     const std::lock_guard lock(pool.mutex);

@@ -58,6 +58,7 @@ class Worker {
     WorkCounts counts;
     std::atomic<bool> admitted{false};
     std::atomic<double> ack_wait_s{1};
+    std::atomic<double> patience_s{2};
     mutable std::mutex mutex;  // of the following
     std::string trouble;
     std::string refusal;  // of the last block

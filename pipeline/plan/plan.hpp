@@ -10,11 +10,12 @@
 #include <string_view>
 #include <vector>
 
-#include "base/pool.hpp"
 #include "pipeline/plan/positions.hpp"
 #include "pipeline/stage/stage.hpp"
 
 namespace iqd {
+
+struct WorkOrder;  // base/pool.hpp
 
 /// Where steps run and ports lie: the host, or one of the plan's groups of devices. All can read what lies on the host.
 enum class Side : std::uint8_t { host, device };  // `device`: the first group

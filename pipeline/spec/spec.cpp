@@ -6,6 +6,7 @@
 
 #include <set>
 
+#include "base/pool.hpp"
 #include "config/reader.hpp"
 #include "pipeline/spec/spec_apply.hpp"
 #include "pipeline/spec/spec_backends.hpp"

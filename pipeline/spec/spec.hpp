@@ -11,13 +11,13 @@
 
 #include "base/driver.hpp"
 #include "base/outlet.hpp"
-#include "base/pool.hpp"
 #include "config/document.hpp"
 #include "pipeline/plan/plan.hpp"
 #include "pipeline/spec/overrun.hpp"
 
 namespace iqd {
 
+class PoolOptions;        // base/pool.hpp
 struct CalibrationTable;  // pipeline/spec/calibration_table.hpp
 
 /// All stages and drivers that a file may name: those that this program was built with.

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/pool.hpp"
 #include "config/differences.hpp"
 #include "pipeline/spec/calibration_table.hpp"
 #include "pipeline/spec/spec_shares.hpp"

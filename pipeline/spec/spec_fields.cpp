@@ -9,7 +9,8 @@ void pipeline_fields(PipelineSpec& spec, FieldVisitor& v) {
   v.field("block", spec.block, {.help = "new samples per channel and block", .low = 1, .high = 1 << 28});
   v.field("lanes", spec.lanes,
           {.help = "blocks processed in parallel; 0: one per CPU, at most 4", .low = 0, .high = 32});
-  v.field("backend", spec.backend, {.help = "auto, cpu, cuda or cuda:N; several devices share the blocks"});
+  v.field("backend", spec.backend,
+          {.help = "auto, cpu, cuda or cuda:N; several devices share the blocks, and so does `pool`"});
   v.field("wait", spec.wait,
           {.help = "how iqd waits for a device's results: spin is fastest but occupies a CPU; resident also lets the "
                    "device launch the work"});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/pool.hpp"
 #include "config/reader.hpp"
 
 namespace iqd {

@@ -108,16 +108,39 @@ StreamInfo stream_of(const json& from) {
   return stream;
 }
 
+/// A text that begins with @ names a file.
+bool names_file(const json& value) {
+  if (value.is_string()) return value.get_ref<const std::string&>().starts_with('@');
+  return value.is_structured() && std::ranges::any_of(value, names_file);
+}
+
+Reach reach_of(const json& port) {
+  const Reach reach{port.at("past"), port.at("future")};
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  if (reach.past < 0 || reach.future < 0 || reach.past > kMost || reach.future > kMost)
+    throw SetupError("the order has an impossible reach");
+  return reach;
+}
+
 OrderedWork read_json(const json& order, const Catalogue& catalogue) {
+  if (names_file(order)) throw SetupError("the order names a file");
   if (order.at("v") != kVersion) throw SetupError("the order is of another version of iqd");
   Problems problems;
   const Document document = parse_document(order.at("pipeline").dump(), "order", problems);
   OrderedWork work{
-      order.at("build"), stream_of(order.at("stream")), read_chain(document.root, catalogue, problems), {}};
+      order.at("build"), stream_of(order.at("stream")), read_chain(document.root, catalogue, problems), {}, problems};
   if (!problems.empty()) throw SetupError("the order: " + problems.front().text());
+  const auto runs_program = [](const StageSpec& stage) { return stage.as_read->has_program(); };
+  if (std::ranges::any_of(work.spec.stages, runs_program)) throw SetupError("the order has a stage with a program");
   for (const json& port : order.at("returns"))
-    work.returns.push_back({port.at("port"), port.at("dtype"), {port.at("past"), port.at("future")}});
+    work.returns.push_back({port.at("port"), port.at("dtype"), reach_of(port)});
   return work;
+}
+
+std::string hash_of(const std::string& text) {
+  Sha256 hash;
+  hash.add(text);
+  return hash.hex();
 }
 
 }  // namespace
@@ -133,15 +156,14 @@ WorkOrder make_order(const PipelineSpec& spec, const StreamInfo& stream, const P
                            {"stream", stream_json(stream)},
                            {"returns", std::move(returns)}};
   WorkOrder made{order.dump(), {}};
-  Sha256 hash;
-  hash.add(made.text);
-  made.hash = hash.hex();
+  made.hash = hash_of(made.text);
   return made;
 }
 
-OrderedWork read_order(const std::string& text, const Catalogue& catalogue) {
+OrderedWork read_order(const WorkOrder& order, const Catalogue& catalogue) {
+  if (hash_of(order.text) != order.hash) throw SetupError("the order is not the one that its block names");
   try {
-    return read_json(json::parse(text), catalogue);
+    return read_json(json::parse(order.text), catalogue);
   } catch (const json::exception& e) {
     throw SetupError(fmt::format("the order is not one: {}", e.what()));
   }

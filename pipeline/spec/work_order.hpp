@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/pool.hpp"
 #include "pipeline/spec/spec.hpp"
 
 namespace iqd {
@@ -22,13 +23,15 @@ struct OrderedWork {
   StreamInfo stream;
   PipelineSpec spec;  // name, block and stages
   std::vector<ReturnedPort> returns;
+  Problems problems{};  // of its sections
 };
 
 /// The order for the hosts that compute the first part of this plan. It has no keys of access and no addresses.
 WorkOrder make_order(const PipelineSpec& spec, const StreamInfo& stream, const Plan& plan);
 
-/// Reads an order from anywhere. Throws SetupError if it is not one, or names what this build lacks.
-OrderedWork read_order(const std::string& text, const Catalogue& catalogue);
+/// Reads an order from anywhere. Throws SetupError if it is not one, has another hash, names what this build lacks, or
+/// would run a program or read a file here.
+OrderedWork read_order(const WorkOrder& order, const Catalogue& catalogue);
 
 /// A hash of the code that decides what stages compute.
 std::string build_mark();

@@ -80,6 +80,7 @@ class LoopbackPool final : public Pool {
   std::string refuses(const PoolNeeds& needs) const override {
     return needs.block > rules_.most_block ? "the block is too long" : "";
   }
+  std::string failure() const override { return {}; }
   PoolStatus status() const override { return {}; }
 
  private:
@@ -121,7 +122,7 @@ class LoopbackPool final : public Pool {
     if (loss) return todo.ticket->settle(*loss);
     std::unique_ptr<OrderedPlan>& plan = plans[todo.block.order->hash];
     if (!plan) {
-      plan = std::make_unique<OrderedPlan>(todo.block.order->text, catalogue_, std::vector<std::string>{"cpu"}, 1);
+      plan = std::make_unique<OrderedPlan>(*todo.block.order, catalogue_, std::vector<std::string>{"cpu"}, 1, 1 << 24);
       const std::lock_guard lock(mutex_);
       rules_.orders.push_back(todo.block.order->text);
     }
@@ -191,7 +192,7 @@ struct LoopbackTheatre {
    public:
     void fields(FieldVisitor& v) override { v.field("servers", servers_, {.help = "where", .required = true}); }
     void check(const Section&) const override {}
-    int most_out(std::size_t) const override { return now()->rules.most; }
+    int most_out(const PoolNeeds&) const override { return now()->rules.most; }
     Needs needs(const PoolNeeds&) const override { return {}; }
     std::shared_ptr<Pool> open(const PoolNeeds& needs) const override {
       now()->needs = needs;
