@@ -109,7 +109,7 @@ void explain_places(const Plan& plan) {
                port.shape.band_hz() > 0 ? hertz_text(port.shape.band_hz()) : "-", axis_text(port));
 }
 
-void explain_steps(const Plan& plan) {
+void explain_steps(const Plan& plan, bool only_pool) {
   std::size_t widest = 28;  // a fused step has the names of all its stages
   for (const PlanStep& step : plan.steps) widest = std::max(widest, step.name.size());
   fmt::print("\n  {:<{}} {:<30} runs on\n", "step", widest, "reads");
@@ -119,7 +119,13 @@ void explain_steps(const Plan& plan) {
     const std::string note = step.carry_bytes      ? "  (one block at a time, in order)"
                              : !step.parts.empty() ? fmt::format("  ({} fused)", step.parts.size())
                                                    : "";
-    fmt::print("  {:<{}} {:<30} {}{}\n", step.name, widest, in, plan.name_of(step.side), note);
+    const bool is_away = &step < plan.steps.data() + plan.away.end;
+    const std::string_view side = plan.name_of(step.side);
+    fmt::print("  {:<{}} {:<30} {}{}\n", step.name, widest, in,
+               !is_away    ? std::string(side)
+               : only_pool ? "pool"
+                           : fmt::format("{} and pool", side),
+               note);
   }
 }
 
@@ -165,6 +171,16 @@ void explain_crossing(const Plan& plan) {
              crossing.between > 0 ? fmt::format(", {:.3f} MB between devices", megabytes(crossing.between)) : "");
 }
 
+/// What goes to other hosts and comes back.
+void explain_pool(const PipelineSpec& spec, const Plan& plan, const StreamInfo& stream) {
+  if (!spec.pool) return;
+  const PoolNeeds needs = pool_needs(spec, plan, stream);
+  std::string ports;
+  for (const PortIndex p : plan.away.returned) ports += (ports.empty() ? "" : ", ") + plan.ports[p].name;
+  fmt::print("  pool      {:.3f} MB a block to a worker, {:.3f} MB back ({}); at most {} blocks are out\n",
+             megabytes(needs.block_bytes), megabytes(needs.result_bytes), ports, spec.pool->most_out(needs));
+}
+
 /// Who launches the work of a block.
 void explain_launches(const Plan& plan) {
   const char* const by = !plan.uses_devices()     ? "nothing: no stage runs on a device, so `resident` only polls"
@@ -190,17 +206,19 @@ void explain_pipeline(const PipelineSpec& spec, const Plan& plan, const StreamIn
   fmt::print("  backend   {} ({})\n", found.names, found.reason);
   if (!found.share.empty()) fmt::print("  share     {}\n", found.share);
   if (stream.rate_hz > 0)
-    fmt::print("  blocks    {} samples, {:.3f} ms each, which is the deadline; {:.3f} ms per lane\n", spec.block,
-               static_cast<double>(spec.block) / stream.rate_hz * 1e3,
-               static_cast<double>(spec.block) / stream.rate_hz * 1e3 * (sizing ? sizing->engine.lanes : 1));
+    fmt::print(
+        "  blocks    {} samples, {:.3f} ms each, which is the deadline; {:.3f} ms per lane\n", spec.block,
+        static_cast<double>(spec.block) / stream.rate_hz * 1e3,
+        static_cast<double>(spec.block) / stream.rate_hz * 1e3 * (sizing ? std::max(sizing->engine.lanes, 1) : 1));
   if (sizing) explain_memory(*sizing, stream);
   explain_crossing(plan);
+  explain_pool(spec, plan, stream);
   if (spec.wait == Wait::resident) explain_launches(plan);
   if (!sizing) fmt::print("  memory    known with the rate; stages that need the rate may be missing below\n");
   fmt::print("\n");
   explain_ports(plan);
   explain_places(plan);
-  explain_steps(plan);
+  explain_steps(plan, spec.only_pool);
   if (found.placement) explain_placement(*found.placement);
   fmt::print("\n  {:<28} {:<30} {:>12}\n", "message", "shape", "bytes");
   for (const PlanOutput& o : plan.outputs)
@@ -236,6 +254,9 @@ Exit explain(const std::string& file, bool dot) {
   const std::vector<Plan> checked = check_spec(loaded->spec, catalogue(), loaded->problems);
   if (report(loaded->problems)) return Exit::configuration;
   report_warnings(loaded->problems);
+  if (loaded->work)
+    fmt::print("a worker for {}: what it computes is in the orders of their homes\n",
+               fmt::join(loaded->work->pools, ", "));
   for (PipelineSpec& spec : loaded->spec.pipelines) {
     const StreamInfo stream = spec.source->describe(*spec.source_section);
     const Found found = look_for_backends(spec, stream);

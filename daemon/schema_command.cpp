@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/pool.hpp"
 #include "config/describe.hpp"
 #include "daemon/command/commands.hpp"
 
@@ -73,6 +74,7 @@ json pipeline_schema() {
   });
   ApplySpec setting{{}, {}, Section("", {}, none)};
   json apply = schema_of([&](FieldVisitor& v) { apply_fields(setting, v); });
+  const auto pool = catalogue().make_pool();
   sinks["port"] = text("stage.output");
   json sink = one_of(std::move(sinks));
   sink["minProperties"] = sink["maxProperties"] = 2;
@@ -84,6 +86,7 @@ json pipeline_schema() {
   p["publish"] = list_of(std::move(publish));
   p["sinks"] = list_of(std::move(sink));
   p["apply"] = list_of(std::move(apply));
+  p["pool"] = schema_of([&](FieldVisitor& v) { pool->fields(v); });
   s["required"] = {"source"};
   return s;
 }
@@ -98,10 +101,16 @@ json schema() {
                   {"required", {"pipelines"}},
                   {"additionalProperties", false}};
   pipeline["properties"]["monitor"] = monitor;
+  WorkConfig work;
+  const json worker = {
+      {"type", "object"},
+      {"properties", {{"work", schema_of([&](FieldVisitor& v) { work.fields(v); })}, {"monitor", monitor}}},
+      {"required", {"work"}},
+      {"additionalProperties", false}};
   return {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
           {"title", "iqd pipeline"},
           {"$defs", {{"pipeline", std::move(pipeline)}}},
-          {"anyOf", json::array({std::move(single), std::move(several)})}};
+          {"anyOf", json::array({std::move(single), std::move(several), worker})}};
 }
 
 void print_keys(std::string_view heading, const FieldList& fields) {
@@ -132,7 +141,9 @@ void print_markdown() {
     print_keys(fmt::format("## An entry of `sinks` with `{}`", d.name), [&](FieldVisitor& v) { options->fields(v); });
   }
   print_keys("## An entry of `apply`", [&](FieldVisitor& v) { apply_fields(apply, v); });
+  print_keys("## `pool`", [](FieldVisitor& v) { catalogue().make_pool()->fields(v); });
   print_keys("## `monitor`", [&](FieldVisitor& v) { monitor_fields(file, v); });
+  print_keys("## `work`, in a file of its own", [](FieldVisitor& v) { WorkConfig().fields(v); });
 }
 
 }  // namespace

@@ -112,9 +112,27 @@ Exit watch(const MonitorClient& client, const StatusOptions& o, json before) {
   return Exit::ok;
 }
 
+/// Of a worker: a line for each pool.
+std::string work_text(const json& work) {
+  std::string text = fmt::format("{}: {} of {} lanes busy\n", work.at("name").get<std::string>(),
+                                 work.at("lanes").at("busy").get<int>(), work.at("lanes").at("all").get<int>());
+  for (const json& pool : work.at("pools")) {
+    const std::string trouble = pool.at("trouble");
+    text += fmt::format("  pool {}  {} done, {} refused, {} returned, {} failed{}\n",
+                        pool.at("pool").get<std::string>(), pool.at("done").get<std::uint64_t>(),
+                        pool.at("refused").get<std::uint64_t>(), pool.at("returned").get<std::uint64_t>(),
+                        pool.at("failed").get<std::uint64_t>(), trouble.empty() ? "" : ": " + trouble);
+  }
+  return text;
+}
+
 Exit status(const StatusOptions& o) {
   const MonitorClient client(o);
   const json before = client.call("GET", "/api/status");
+  if (before.contains("work")) {
+    fmt::print("{}", o.as_json ? text_of(before) : work_text(before.at("work")));
+    return not_ready(client, "").empty() ? Exit::ok : Exit::failed;
+  }
   require_pipeline(before, o.pipeline);
   if (o.watch) return watch(client, o, before);
   if (o.as_json) {

@@ -6,6 +6,7 @@
 
 #include <memory>
 
+#include "base/pool.hpp"
 #include "daemon/command/commands.hpp"
 
 namespace iqd {
@@ -87,6 +88,14 @@ void monitor_keys(FieldVisitor& v) {
   monitor_fields(spec, v);
 }
 
+void pool_keys(FieldVisitor& v) {
+  catalogue().make_pool()->fields(v);
+}
+
+void work_keys(FieldVisitor& v) {
+  WorkConfig().fields(v);
+}
+
 }  // namespace
 
 std::vector<Described> all_described() {
@@ -101,6 +110,10 @@ std::vector<Described> all_described() {
                  "name: first\nsource: …\nblock: 65536\nstages: …", pipeline_keys});
   all.push_back({"monitor", "file", "metrics, status and changes over HTTP", "-",
                  "monitor: {listen: \"127.0.0.1:9464\"}", monitor_keys});
+  all.push_back({"pool", "file", "other hosts that share the blocks of a pipeline: docs/hosts.md", "source ->",
+                 "backend: [cpu, pool]\npool: {servers: [\"nats://127.0.0.1:4222\"]}", pool_keys});
+  all.push_back({"work", "file", "a worker for pools, in a file of its own: docs/hosts.md", "-",
+                 "work: {servers: [\"nats://127.0.0.1:4222\"], pools: [first]}", work_keys});
   return all;
 }
 

@@ -8,6 +8,7 @@
 #include "base/files/sha256.hpp"
 #include "base/host_limits.hpp"
 #include "base/log.hpp"
+#include "base/pool.hpp"
 #include "config/flow_text.hpp"
 #include "daemon/command/commands.hpp"
 #include "daemon/http/http_access.hpp"

@@ -114,7 +114,7 @@ constexpr HttpRoute kRoutes[] = {
      [](const HttpCall& c) { return health(c.service.not_ready()); }},
     {"GET", "/api/status", "counters, latency and state of each pipeline",
      [](const HttpCall& c) {
-       return HttpAnswer{200, status_json(c.service.statuses(), c.service.uptime_s(), false) + "\n"};
+       return HttpAnswer{200, status_json(c.service.statuses(), c.service.uptime_s(), false, c.service.work()) + "\n"};
      }},
     {"GET", "/api/pipeline", "the plan of each pipeline, with live rates and queue depths",
      [](const HttpCall& c) {

@@ -4,6 +4,7 @@
 
 #include <prometheus/metric_type.h>
 
+#include <cmath>
 #include <limits>
 
 #include "daemon/http/metrics_process.hpp"
@@ -113,6 +114,37 @@ inline constexpr Row<PeerCounts> kEndpoints[] = {
     {"iqd_endpoint_cut_off_total", kCounter,
      "Readers that iqd disconnected because they sent too much; the log names them, docs/limits.md has the limits.",
      of<&PeerCounts::cut_off>},
+};
+
+inline constexpr Row<PoolStatus> kPools[] = {
+    {"iqd_pool_connected", kGauge, "1 while the pool's server is connected; if not, check the server and the log.",
+     of<&PoolStatus::connected>},
+    {"iqd_pool_workers", kGauge, "Workers that reported within the last seconds; 0: start one.",
+     of<&PoolStatus::workers>},
+    {"iqd_pool_room_blocks", kGauge,
+     "Blocks that may be at other hosts now: as many as they finished lately, and a few more; 0: the pool is not "
+     "usable.",
+     of<&PoolStatus::room>},
+    {"iqd_pool_waiting_blocks", kGauge,
+     "Blocks at the server that no worker has fetched; if it stays above 0, add workers.",
+     [](const PoolStatus& p) { return p.waiting < 0 ? std::nan("") : static_cast<double>(p.waiting); }},
+    {"iqd_pool_idle_lanes", kGauge, "Lanes of workers that wait for a block.",
+     [](const PoolStatus& p) { return p.idle_lanes < 0 ? std::nan("") : static_cast<double>(p.idle_lanes); }},
+    {"iqd_pool_again_total", kCounter,
+     "Blocks that were published again, since the server did not answer; check the network.", of<&PoolStatus::again>},
+    {"iqd_pool_twice_total", kCounter,
+     "Results of blocks that were settled before; a worker was silent for longer than `ack_wait`, or slower than "
+     "`patience`.",
+     of<&PoolStatus::twice>},
+    {"iqd_pool_late_total", kCounter, "Results of an earlier start of this pipeline.", of<&PoolStatus::late>},
+    {"iqd_pool_wrong_total", kCounter,
+     "Messages among the results that are none, or do not fit; find out who publishes them.", of<&PoolStatus::wrong>},
+};
+
+inline constexpr Row<WorkStatus> kWork[] = {
+    {"iqd_work_lanes", kGauge, "Blocks of pools that this worker can compute in parallel.", of<&WorkStatus::lanes>},
+    {"iqd_work_lanes_busy", kGauge, "Lanes that compute a block of a pool; if all always are, add workers.",
+     of<&WorkStatus::busy>},
 };
 
 inline constexpr Row<ProcessFigures> kProcess[] = {

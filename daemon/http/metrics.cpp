@@ -155,7 +155,7 @@ void add_sets(Families& all, const Subjects& subjects) {
   add(all, "iqd_samples_dropped_total", kCounter,
       "Samples received but not processed to results. lanes: the stages are too slow, slots: readers are too slow, "
       "refused: a reader or the disk took no more, stopped: while stopping, device: a GPU failed, stage: a stage could "
-      "not compute the block.",
+      "not compute the block, pool_…: other hosts did not, see iqd_pool_blocks_total.",
       std::move(dropped));
   add(all, "iqd_source_state", kGauge,
       "1 for the source's current state; if it is not streaming or ended for long, check the log and the radio.",
@@ -182,6 +182,51 @@ void add_clocks(Families& all, const Subjects& subjects) {
       std::move(drift));
   add(all, "iqd_radio_clock_drift_error_ratio", kGauge, "Two standard deviations of iqd_radio_clock_drift_ratio.",
       std::move(error));
+}
+
+void add_pools(Families& all, const Subjects& subjects) {
+  std::vector<Labelled<PoolStatus>> pools;
+  std::vector<ClientMetric> blocks, out, trips;
+  for (const auto& [labels, s] : subjects.pipelines) {
+    if (!s->pool) continue;
+    const PoolStatus& p = *s->pool;
+    pools.push_back({labels, &p});
+    blocks.push_back(number(with(labels, "fate", "done"), kCounter, static_cast<double>(p.done)));
+    for (std::size_t l = 0; l < p.lost.size(); ++l)
+      blocks.push_back(number(with(labels, "fate", kPoolLossNames[l]), kCounter, static_cast<double>(p.lost[l])));
+    out.push_back(number(with(labels, "state", "sending"), kGauge, static_cast<double>(p.sending)));
+    out.push_back(number(with(labels, "state", "stored"), kGauge, static_cast<double>(p.stored)));
+    trips.push_back(histogram(labels, p.round_trip));
+  }
+  add(all, "iqd_pool_blocks_total", kCounter,
+      "Blocks that were sent to other hosts, by their fate. full: the server had no room, away: it did not answer, "
+      "poison: several workers tried in vain, lost: no result within `patience`, stopped: while stopping.",
+      std::move(blocks));
+  add(all, "iqd_pool_in_flight", kGauge, "Blocks at other hosts: not stored by a server yet, or stored.",
+      std::move(out));
+  add(all, "iqd_pool_round_trip_seconds", MetricType::Histogram,
+      "Time from sending a block to its result, without the time to compute it: the network, the server and the queue.",
+      std::move(trips));
+  add(all, metric_tables::kPools, pools);
+}
+
+void add_work(Families& all, const WorkStatus& work) {
+  std::vector<ClientMetric> blocks;
+  for (const PoolWorkStatus& p : work.pools) {
+    const auto add_outcome = [&](std::string_view outcome, std::uint64_t count) {
+      blocks.push_back(number(with({{"pool", p.pool}}, "outcome", outcome), kCounter, static_cast<double>(count)));
+    };
+    add_outcome("done", p.done);
+    add_outcome("refused", p.refused);
+    add_outcome("returned", p.returned);
+    add_outcome("failed", p.failed);
+  }
+  add(all, "iqd_work_blocks_total", kCounter,
+      "Blocks that this worker has fetched. refused: it cannot compute them, the log says why, returned: while "
+      "stopping, failed: the server did not take the result.",
+      std::move(blocks));
+  const std::vector<Labelled<WorkStatus>> all_work{{{}, &work}};
+  add(all, metric_tables::kWork, all_work);
 }
 
 void add_daemon(Families& all, const Service& service) {
@@ -235,6 +280,8 @@ Families collect_metrics(const Service& service, const live::LiveHub* viewers) {
   add_histograms(all, subjects);
   add(all, metric_tables::kPorts, subjects.ports);
   add(all, metric_tables::kEndpoints, subjects.endpoints);
+  add_pools(all, subjects);
+  if (const std::optional<WorkStatus> work = service.work()) add_work(all, *work);
   std::ranges::move(radio_metrics(open_radios()), std::back_inserter(all));
   add_daemon(all, service);
   if (viewers) add_viewers(all, *viewers);

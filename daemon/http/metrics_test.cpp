@@ -67,8 +67,22 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+/// With other hosts, and as one of them.
+void add_pool(testing::FakeService& service) {
+  PoolStatus& pool = service.status[0].pool.emplace();
+  pool.connected = true;
+  pool.workers = 3;
+  pool.waiting = pool.idle_lanes = 0;
+  pool.done = 12;
+  pool.lost = {1, 2, 3, 4, 5};
+  pool.stored = 6;
+  pool.round_trip = recorded({3'000'000});
+  service.worker = WorkStatus{"w1", 4, 2, {{"band", "nats://n1", "", 7, 8, 9, 10}}};
+}
+
 TEST(Metrics, EachLineIsWellFormedAndNoSeriesComesTwice) {
   testing::FakeService service;
+  add_pool(service);
   service.status.push_back(service.status[0]);
   service.status[1].name = "odd \"name\"\\ \n";
   service.status[1].steps.push_back(service.status[1].steps[0]);
@@ -95,6 +109,22 @@ TEST(Metrics, AreNamedAsPrometheusWantsIt) {
     EXPECT_TRUE(family.name.starts_with("iqd_") || family.name.starts_with("process_")) << family.name;
     EXPECT_TRUE(family.help.ends_with('.')) << family.name;
   }
+}
+
+TEST(Metrics, ShowAPoolAndAWorker) {
+  testing::FakeService service;
+  add_pool(service);
+  const std::string text = metrics_text(service);
+  for (const char* line :
+       {"iqd_pool_blocks_total{pipeline=\"test\",fate=\"done\"} 12\n",
+        "iqd_pool_blocks_total{pipeline=\"test\",fate=\"full\"} 1\n",
+        "iqd_pool_blocks_total{pipeline=\"test\",fate=\"lost\"} 4\n",
+        "iqd_pool_in_flight{pipeline=\"test\",state=\"stored\"} 6\n", "iqd_pool_workers{pipeline=\"test\"} 3\n",
+        "iqd_pool_connected{pipeline=\"test\"} 1\n", "iqd_pool_round_trip_seconds_count{pipeline=\"test\"} 1\n",
+        "iqd_work_blocks_total{pool=\"band\",outcome=\"done\"} 7\n",
+        "iqd_work_blocks_total{pool=\"band\",outcome=\"failed\"} 10\n", "iqd_work_lanes 4\n",
+        "iqd_work_lanes_busy 2\n"})
+    EXPECT_NE(text.find(line), std::string::npos) << line;
 }
 
 TEST(Metrics, SayWhatTheStatusSays) {
@@ -164,6 +194,7 @@ std::string type_name(prometheus::MetricType type) {
 /// docs/metrics.md has exactly one row for each metric.
 TEST(Metrics, AreThoseOfThePage) {
   testing::FakeService service;
+  add_pool(service);
   service.status[0].tallies = {{{"meter", "errors", "kind", "zf"}, 8}};
   service.status[0].levels = {{{"meter", "lo", "channel", "1"}, -30}};
   const RadioOnList radio({"uhd", "a", {}}, [] { return RadioReadings{{"lo", "", 1, true}, {"temperature", "", 40}}; });

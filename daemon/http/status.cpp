@@ -100,6 +100,30 @@ nlohmann::json channels_json(const PipelineStatus& s) {
   return channels;
 }
 
+nlohmann::json pool_json(const PoolStatus& p) {
+  nlohmann::json lost = nlohmann::json::object();
+  for (std::size_t l = 0; l < p.lost.size(); ++l) lost[std::string(kPoolLossNames[l])] = p.lost[l];
+  return {{"name", p.name},
+          {"server", p.server},
+          {"trouble", p.trouble},
+          {"workers", p.workers},
+          {"lanes", p.lanes},
+          {"room", p.room},
+          {"sending", p.sending},
+          {"stored", p.stored},
+          {"waiting", p.waiting},
+          {"idle_lanes", p.idle_lanes},
+          {"redelivered", p.redelivered},
+          {"sent", p.sent},
+          {"done", p.done},
+          {"lost", lost},
+          {"again", p.again},
+          {"twice", p.twice},
+          {"late", p.late},
+          {"wrong", p.wrong},
+          {"round_trip_us", latency_json(p.round_trip)}};
+}
+
 nlohmann::json pipeline_json(const PipelineStatus& s) {
   nlohmann::json dropped = nlohmann::json::object();
   for (std::size_t d = 0; d < s.dropped.size(); ++d) dropped[std::string(kDropNames[d])] = s.dropped[d];
@@ -129,6 +153,7 @@ nlohmann::json pipeline_json(const PipelineStatus& s) {
                          {"channels", channels_json(s)},
                          {"calibrated", std::isnan(s.calibrated) ? nlohmann::json() : nlohmann::json(s.calibrated > 0)},
                          {"latency_us", latency_json(s.latency)}};
+  if (s.pool) json["pool"] = pool_json(*s.pool);
   add_counters(json, s, [](CounterEntry::Of of) { return of != CounterEntry::Of::setting; });
   return json;
 }
@@ -147,14 +172,29 @@ double rate_hz(const PipelineStatus& now, const std::vector<PipelineStatus>& bef
   return static_cast<double>(now.received - earlier_status(now, before).received) / seconds;
 }
 
+nlohmann::json work_json(const WorkStatus& work) {
+  nlohmann::json pools = nlohmann::json::array();
+  for (const PoolWorkStatus& p : work.pools)
+    pools.push_back({{"pool", p.pool},
+                     {"server", p.server},
+                     {"trouble", p.trouble},
+                     {"done", p.done},
+                     {"refused", p.refused},
+                     {"returned", p.returned},
+                     {"failed", p.failed}});
+  return {{"name", work.name}, {"lanes", {{"all", work.lanes}, {"busy", work.busy}}}, {"pools", pools}};
+}
+
 }  // namespace
 
-std::string status_json(const std::vector<PipelineStatus>& pipelines, double uptime_s, bool final) {
+std::string status_json(const std::vector<PipelineStatus>& pipelines, double uptime_s, bool final,
+                        const std::optional<WorkStatus>& work) {
   nlohmann::json all = nlohmann::json::array();
   for (const PipelineStatus& s : pipelines) all.push_back(pipeline_json(s));
-  return nlohmann::json(
-             {{"uptime_s", uptime_s}, {"final", final}, {"pipelines", all}, {"radios", radios_json(open_radios())}})
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  nlohmann::json status{
+      {"uptime_s", uptime_s}, {"final", final}, {"pipelines", all}, {"radios", radios_json(open_radios())}};
+  if (work) status["work"] = work_json(*work);
+  return status.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string status_sentence(const std::vector<PipelineStatus>& pipelines, const std::vector<PipelineStatus>& before,

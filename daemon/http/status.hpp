@@ -10,7 +10,8 @@
 namespace iqd {
 
 /// One JSON object on one line.
-std::string status_json(const std::vector<PipelineStatus>& pipelines, double uptime_s, bool final);
+std::string status_json(const std::vector<PipelineStatus>& pipelines, double uptime_s, bool final,
+                        const std::optional<WorkStatus>& work = {});
 /// The same pipeline's earlier status; empty if it was started since then.
 PipelineStatus earlier_status(const PipelineStatus& now, const std::vector<PipelineStatus>& before);
 

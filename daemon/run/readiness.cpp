@@ -16,6 +16,8 @@ std::vector<std::string> not_ready(const RunningPipelines& pipelines) {
                                     kSourceStateNames[static_cast<std::size_t>(state)], trouble.empty() ? "" : ": ",
                                     trouble));
     }
+    if (const std::string trouble = p->pool_trouble(); !trouble.empty())
+      reasons.push_back(fmt::format("{}: the pool: {}", p->name(), trouble));
     if (const std::string stage = p->slow_stage(); !stage.empty())
       reasons.push_back(fmt::format("{}: stage '{}' does not return", p->name(), stage));
     else if (const double idle_s = p->idle_s(); state == SourceState::streaming && idle_s > 0)

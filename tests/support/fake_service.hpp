@@ -43,6 +43,7 @@ class FakeService : public Service {
     status.push_back(s);
   }
   double uptime_s() const override { return uptime; }
+  std::optional<WorkStatus> work() const override { return worker; }
   std::vector<PipelineStatus> statuses() const override { return locked()->status; }
   std::vector<std::string> not_ready() const override { return locked()->unready; }
   std::vector<std::string> not_healthy() const override { return locked()->unhealthy; }
@@ -91,6 +92,7 @@ class FakeService : public Service {
   std::vector<std::string> unready;
   std::vector<std::string> unhealthy;
   std::atomic<double> uptime{1};
+  std::optional<WorkStatus> worker{};  // it is a worker as well
   std::atomic<int> reloads{0};
   ChangeReport report{ChangeReport::Result::applied, {"done"}};
   mutable std::mutex mutex;
