@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <set>
 
+#include "base/pool.hpp"
 #include "config/reader.hpp"
 #include "config/test_options.hpp"
 #include "config/text_check.hpp"
@@ -98,6 +99,8 @@ void print_words() {
   PublishSpec publish{{}, {}, false, all.make_publish(), Section("", {}, none)};
   publish_fields(publish, found);
   publish.options->fields(found);
+  all.make_pool()->fields(found);
+  WorkConfig().fields(found);
   ApplySpec apply{{}, {}, Section("", {}, none)};
   apply_fields(apply, found);
   for (const std::string& word : found.words) std::printf("\"%s\"\n", word.c_str());

@@ -7,6 +7,7 @@ the assertions here are made, and the tests that need them are skipped.
 """
 
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -20,10 +21,12 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = ROOT / "containers"
 KUBERNETES = HERE / "kubernetes"
-WITH_MAPS = (HERE / "pipelines", HERE / "monitoring", ROOT / "tools/prometheus", ROOT / "tools/grafana")
+POOL = KUBERNETES / "pool"
+WITH_MAPS = (HERE / "pipelines", HERE / "monitoring", ROOT / "tools/prometheus", ROOT / "tools/grafana", POOL)
 COMPONENTS = ("gpu", "usb", "realtime", "hostnetwork")
 COMPOSE_SCHEMA = pathlib.Path("/usr/lib/python3/dist-packages/compose/config/compose_spec.json")
 VARIABLE = re.compile(r"\$\{([A-Z_]+):-([^}]+)\}")
+NATS_SERVER = shutil.which("nats-server", path=f"{os.environ['PATH']}:/usr/sbin")
 try:
     from kubernetes.client import models
 except ImportError:
@@ -144,7 +147,8 @@ class Monitoring(unittest.TestCase):
         self.assertEqual({name: {int(p.rsplit(":", 1)[1]) for p in s["ports"]} for name, s in compose.items()}, wanted)
         files = [load_all(path) for path in sorted(KUBERNETES.glob("*/*.yaml")) if path.name != "kustomization.yaml"]
         services = [each for file in files for each in file if each["kind"] == "Service"]
-        self.assertEqual({s["metadata"]["name"]: {p["port"] for p in s["spec"]["ports"]} for s in services}, wanted)
+        self.assertEqual({s["metadata"]["name"]: {p["port"] for p in s["spec"]["ports"]} for s in services},
+                         wanted | {"nats": {4222}})
 
 
 def model_of(value, kind, where):
@@ -190,7 +194,7 @@ class Kubernetes(unittest.TestCase):
         """What has pods."""
         for path in sorted(KUBERNETES.glob("*/*.yaml")):
             if path.name != "kustomization.yaml":
-                yield from (each for each in load_all(path) if each["kind"] in ("Deployment", "Job"))
+                yield from (each for each in load_all(path) if each["kind"] in ("Deployment", "StatefulSet", "Job"))
 
     def parts(self):
         """(the pod's spec, its only container) of each."""
@@ -211,14 +215,18 @@ class Kubernetes(unittest.TestCase):
     def test_images_are_named_in_one_place(self):
         images = load(KUBERNETES / "lab/kustomization.yaml")["images"]
         self.assertIn(*load(KUBERNETES / "archive/kustomization.yaml")["images"], images)
-        self.assertEqual({each["name"] for each in images}, {container["image"] for _, container in self.parts()})
+        iqd, nats = load(POOL / "kustomization.yaml")["images"]
+        self.assertIn(iqd, images)
+        self.assertEqual({container["image"] for _, container in self.parts()},
+                         {each["name"] for each in (*images, nats)})
         compose = {with_defaults(s["image"]) for s in load(HERE / "compose.yaml")["services"].values()}
         self.assertEqual({f"{each['newName']}:{each['newTag']}" for each in images}, compose)
 
     def test_everything_is_closed_that_is_not_needed(self):
         closed = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
         for pod, container in self.parts():
-            self.assertEqual(container["securityContext"], closed)
+            for each in (container, *pod.get("initContainers", [])):
+                self.assertEqual(each["securityContext"], closed)
             self.assertIs(pod["securityContext"]["runAsNonRoot"], True)
             self.assertEqual(pod["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
             self.assertIs(pod["automountServiceAccountToken"], False)
@@ -243,6 +251,56 @@ class Kubernetes(unittest.TestCase):
         window = spec["template"]["spec"]["containers"][0]["args"][-1]
         self.assertEqual(window, f"$(JOB_COMPLETION_INDEX)/{spec['completions']}")
 
+    def test_a_worker_finds_its_files_and_answers_its_probes(self):
+        (worker,) = load_all(POOL / "worker.yaml")
+        pod = worker["spec"]["template"]["spec"]
+        (container,), (init,) = pod["containers"], pod["initContainers"]
+        keys = load(POOL / "config/worker.yaml")
+        mounts = {each["mountPath"] for each in container["volumeMounts"]}
+        for file in (keys["work"]["key"], keys["work"]["ca"], container["args"][-1]):
+            self.assertIn(str(pathlib.PurePath(file).parent), mounts)
+        self.assertEqual(pathlib.PurePath(container["args"][-1]).name, "worker.yaml")
+        self.assertEqual(init["command"][-1], keys["work"]["key"])
+        self.assertIn("--mode=0600", init["command"])
+        for kind, path in (("startup", "/healthz"), ("readiness", "/readyz"), ("liveness", "/healthz")):
+            self.assertEqual(container[f"{kind}Probe"]["httpGet"], {"path": path, "port": "http"})
+        (port,) = container["ports"]
+        self.assertEqual(keys["monitor"]["listen"], f"0.0.0.0:{port['containerPort']}")
+        # It drains for up to 5 s.
+        source = (ROOT / "daemon/work/work_daemon.cpp").read_text(encoding="utf-8")
+        drain = re.search(r"kDrainNs = ([\d']+);", source)[1]
+        self.assertGreater(pod["terminationGracePeriodSeconds"] * 1e9, int(drain.replace("'", "")))
+        server, service = load_all(POOL / "nats.yaml")
+        self.assertEqual(keys["work"]["servers"], [f"tls://{service['metadata']['name']}:4222"])
+        self.assertEqual((server["spec"]["replicas"], server["spec"]["serviceName"]), (1, service["metadata"]["name"]))
+
+    def test_a_pool_has_the_permissions_that_the_page_describes(self):
+        config = (POOL / "config/server.conf").read_text(encoding="utf-8")
+        page = (ROOT / "docs/hosts.md").read_text(encoding="utf-8")
+        for name in ("for_home", "for_worker"):
+            (block,) = re.findall(rf"^{name}: {{\n.*?^}}\n", config, re.MULTILINE | re.DOTALL)
+            self.assertIn(block, page)
+        for pool in load(POOL / "config/worker.yaml")["work"]["pools"]:
+            for stream in ("todo", "done", "plan"):
+                self.assertIn(f"IQD_{pool}_{stream}", config)
+
+    @unittest.skipUnless(NATS_SERVER and shutil.which("openssl"), "nats-server or openssl is not installed")
+    def test_the_server_reads_its_configuration(self):
+        (server, _) = load_all(POOL / "nats.yaml")
+        (container,) = server["spec"]["template"]["spec"]["containers"]
+        config = (POOL / "config/server.conf").read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-subj", "/CN=nats", "-keyout",
+                            f"{folder}/server.key", "-out", f"{folder}/server.pem"], capture_output=True, check=True)
+            mounts = "|".join(each["mountPath"] for each in container["volumeMounts"])
+            config = re.sub(rf'"(?:{mounts})(?=[/"])', f'"{folder}', config)
+            path = pathlib.Path(folder, "server.conf")
+            path.write_text(config, encoding="utf-8")
+            done = subprocess.run([NATS_SERVER, "-t", "--config", path], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        ports = {int(port) for port in re.findall(r'"0\.0\.0\.0:(\d+)"', config)}
+        self.assertEqual(ports, {each["containerPort"] for each in container["ports"]})
+
     def test_volumes_and_their_maps_exist(self):
         maps = {each["name"]: {pathlib.PurePath(file).name for file in each["files"]}
                 for folder in WITH_MAPS for each in load(folder / "kustomization.yaml")["configMapGenerator"]}
@@ -253,6 +311,9 @@ class Kubernetes(unittest.TestCase):
                 sources = volume.get("projected", {}).get("sources", [volume])
                 used |= {each["configMap"]["name"] for each in sources if "configMap" in each}
         self.assertEqual(used, set(maps))
+        for folder in WITH_MAPS:
+            for each in load(folder / "kustomization.yaml")["configMapGenerator"]:
+                self.assertTrue(all((folder / file).is_file() for file in each["files"]), folder)
         self.assertIn("example.yaml", maps["iqd-pipelines"])
         self.assertEqual(set(load(HERE / "monitoring/prometheus.yml")["rule_files"]), maps["iqd-rules"])
 
