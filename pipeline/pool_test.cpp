@@ -271,8 +271,6 @@ TEST(Pool, NeedsSomethingToCompute) {
             "it run here\n");
   EXPECT_EQ(complaints("pool", "publish: [{port: source, topic: a, bind: x}]"),
             "'pool' has nothing to compute: there is no stage, so it and all behind it run here\n");
-  EXPECT_EQ(complaints("cuda:0, pool", std::string(kChain)),
-            "'pool' shares blocks with `cpu` only, not with GPUs of this host\n");
   EXPECT_EQ(complaints("cpu", std::string(kChain) + ", pool: {servers: [a]}"),
             "is not used: add `pool` to `backend`, as in `backend: [cpu, pool]`\n");
 }

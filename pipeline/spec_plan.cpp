@@ -108,6 +108,8 @@ PlanTarget target_of(const PipelineSpec& spec, const EngineBackends& backends) {
   const bool device = !backends.devices.empty();
   PlanTarget target = target_with(spec, device, device ? mapped_limits_of(*backends.devices.front()) : MappedLimits{});
   target.peers = target.groups.size() < 2 || reach_each_other(backends.devices);
+  // A device does not see the samples of blocks that other hosts compute.
+  if (target.pool) target.ring_saves = std::numeric_limits<std::size_t>::max();
   // A device's compiler is slow to load, so it is only loaded if a stage needs it.
   const bool has_elements =
       std::ranges::any_of(spec.stages, [](const StageSpec& stage) { return stage.as_read->is_elementwise(); });
@@ -189,25 +191,48 @@ std::optional<Side> side_of(const StageSpec& stage, const BackendUse& use) {
   return stage.backend.front() == "cpu" ? Side::host : device_side(use.group_of(stage.backend));
 }
 
-void add_stage(Planner& planner, const StageSpec& stage, const BackendUse& use) {
+/// `here`: the stages that run on the host, since they are behind what other hosts compute.
+void add_stage(Planner& planner, const StageSpec& stage, const BackendUse& use, const std::set<std::string>& here) {
   if (stage.is_wrong) {
     if (stage.as_read) load_as_far_as_read(stage);
     return planner.add_unread(stage.entry, stage.name, stage.from, stage.section);
   }
   if (!stage.as_read->load(stage.section))
     return planner.add_unread(stage.entry, stage.name, stage.from, stage.section);
-  planner.add_stage(*stage.entry, stage.name, stage.make(), stage.from, stage.section, side_of(stage, use));
+  std::optional<Side> side = side_of(stage, use);
+  if (here.contains(stage.name)) {
+    if (side && on_device(*side) && stage.placed.empty())
+      stage.section.problem("backend",
+                            "is not possible: in a pipeline with a pool, stages with a state and those behind "
+                            "them run on the CPU");
+    side = Side::host;
+  }
+  planner.add_stage(*stage.entry, stage.name, stage.make(), stage.from, stage.section, side);
 }
 
-void add_stages(Planner& planner, const PipelineSpec& spec) {
+void add_stages(Planner& planner, const PipelineSpec& spec, const std::set<std::string>& here = {}) {
   std::set<std::string_view> names;
   const BackendUse use = backends_of(spec);
   for (const StageSpec& stage : spec.stages) {
-    add_stage(planner, stage, use);
+    add_stage(planner, stage, use, here);
     for (const std::string& other : stage.other_names)
       if (!stage_named(spec, other)) planner.forget_name(other);
     if (!stage.name.empty() && !names.insert(stage.name).second) planner.forget_name(stage.name);
   }
+}
+
+/// With a pool beside devices: the stages that stay on the host, by a plan for the host alone.
+std::set<std::string> stages_behind_pool(const PipelineSpec& spec, const StreamInfo& stream, const Catalogue& catalogue,
+                                         const PlanTarget& target) {
+  const bool has_devices = on_device(target.side) || names_devices(spec.backend);
+  if (!target.pool || !has_devices) return {};
+  Planner planner(spec.name, spec.block, catalogue.stages, {.fuse = false, .pool = true});
+  Problems unsaid;
+  add_source(planner, spec, stream);
+  for (const StageSpec& stage : spec.stages)
+    if (stage.entry && !stage.is_wrong && stage.as_read->load(stage.section.with(unsaid)))
+      planner.add_stage(*stage.entry, stage.name, stage.make(), stage.from, stage.section.with(unsaid));
+  return stages_here(planner.finish(spec.section.with(unsaid), false));
 }
 
 /// Several devices cannot take turns with blocks where a state passes from each to the next.
@@ -262,7 +287,7 @@ Plan make_plan(const PipelineSpec& spec, const StreamInfo& stream, const Catalog
     add_calibration(planner, spec, stream, catalogue.stages);
     add_resampler(planner, spec, stream, catalogue.stages);
   }
-  add_stages(planner, spec);
+  add_stages(planner, spec, stages_behind_pool(spec, stream, catalogue, target));
   const std::vector<RouteSpec> routes = routes_of(spec);
   for (const RouteSpec& route : routes) outputs.push_back(publish_route(planner, route));
   for (const std::string& port : spec.watch) planner.publish(port, *spec.watch_section, "watch");

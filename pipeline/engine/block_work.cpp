@@ -72,11 +72,14 @@ bool BlockWork::has_positions(std::span<const PoolPort> ports) const noexcept {
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const PlanPort& port = plan().ports[expected[i]];
     const Span& span = ports_.span(expected[i]);
-    const bool is_stream = port.shape.axis == Axis::stream;
-    const bool has_length =
-        is_stream ? ports[i].length == span.length() : ports[i].length >= 0 && ports[i].length <= span.length();
-    const std::int64_t bytes = port.shape.row_count() * ports[i].length * port.shape.item_bytes();
-    if (!has_length || (is_stream && ports[i].first != span.first) || std::ssize(ports[i].data) != bytes) return false;
+    // The other host may have made more of a stream, for another of these ports.
+    const bool has_all =
+        port.shape.axis == Axis::stream
+            ? ports[i].first <= span.first && ports[i].length - (span.first - ports[i].first) >= span.length()
+            : ports[i].length >= 0 && ports[i].length <= span.length();
+    const auto row = static_cast<std::size_t>(port.shape.row_count() * port.shape.item_bytes());
+    const bool is_sound = ports[i].first >= 0 && ports[i].length <= kMostPosition;
+    if (!is_sound || !has_all || ports[i].data.size() != static_cast<std::size_t>(ports[i].length) * row) return false;
   }
   return true;
 }
@@ -95,17 +98,33 @@ void BlockWork::take_port(PortIndex port, const PoolPort* returned) noexcept {
   const PortIo& io = ports_.io(port);
   const PortShape& shape = plan().ports[port].shape;
   const bool is_stream = shape.axis == Axis::stream;
-  const std::int64_t length = returned ? returned->length : is_stream ? io.length : 0;
-  const auto bytes = static_cast<std::size_t>(length * shape.item_bytes());
-  for (std::int64_t r = 0; r < io.rows && bytes > 0; ++r) {
-    std::byte* const row = io.data + r * io.pitch;
-    if (returned)
-      std::memcpy(row, returned->data.data() + static_cast<std::size_t>(r) * bytes, bytes);
-    else
-      std::memset(row, 0, bytes);
-  }
+  const std::int64_t length = is_stream ? io.length : returned ? returned->length : 0;
   *io.count = static_cast<std::int32_t>(length);
   if (returned && returned->is_missing) missing_.lose(port);
+  const std::int64_t item = shape.item_bytes();
+  const auto from = [&](std::int64_t row, std::int64_t position) {
+    if (!returned) return static_cast<const std::byte*>(nullptr);
+    const std::int64_t skipped = is_stream ? position - returned->first : 0;
+    return returned->data.data() + (row * returned->length + skipped) * item;
+  };
+  const auto put = [](std::byte* to, const std::byte* data, std::int64_t bytes) {
+    if (bytes <= 0) return;
+    if (data)
+      std::memcpy(to, data, static_cast<std::size_t>(bytes));
+    else
+      std::memset(to, 0, static_cast<std::size_t>(bytes));
+  };
+  if (plan().ports[port].home == Home::slot || plan().ports[port].side == Side::host) {
+    for (std::int64_t r = 0; r < io.rows; ++r) put(io.data + r * io.pitch, from(r, io.first), length * item);
+    return;
+  }
+  // A device's memory has no part in it: only steps away read this port there.
+  for (const PlanOutput& output : plan().outputs) {
+    if (output.port != port) continue;
+    const BlockPorts::Output result = ports_.output(static_cast<OutputIndex>(&output - plan().outputs.data()));
+    for (std::int64_t r = 0; r < io.rows; ++r)
+      put(ports_.slot() + output.offset + r * result.pitch, from(r, result.first), result.extent * item);
+  }
 }
 
 void BlockWork::rehearse(Queue& lane) {
@@ -122,8 +141,10 @@ void BlockWork::enqueue(StreamView stream, StepClock* clock) noexcept {
   if (!device_part_) run_part(plan().parts.front(), stream, clock, 0);
   for (std::size_t p = 0; device_part_ && p < plan().parts.size(); ++p) {
     const PlanPart& part = plan().parts[p];
-    if (on_device(part.side))
+    if (on_device(part.side) && part.end > first_step())
       run_on_device(part);
+    else if (on_device(part.side))
+      continue;  // another host has computed it
     else
       run_part(part, {}, clock, part.begin);
     if (failed_) return give_up_turns();
@@ -226,6 +247,7 @@ bool BlockWork::is_missing(const PlanOutput& output) const noexcept {
 void BlockWork::copy_out(const PlanPart& part, StreamView stream) noexcept {
   for (const PlanOutput& output : plan().outputs) {
     if (output.in_place || output.stays || !belongs(output, part)) continue;
+    if (away_ && on_device(plan().ports[output.port].side)) continue;  // it is in the slot already
     const PortIo& io = ports_.io(output.port);
     const Span& span = ports_.span(output.port);
     const std::int64_t item = plan().ports[output.port].shape.item_bytes();

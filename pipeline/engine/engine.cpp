@@ -220,7 +220,7 @@ bool Engine::send_away(const SampleBlock& block) noexcept {
   SampleBlock taken;
   ready_.try_pop(taken);
   away_.try_push(slot);
-  publisher_.push({&work, returns_.get(), slot});
+  publisher_.push({&work, returns_.get(), slot, true});
   if (publisher_.is_interrupted()) {
     work.settle(PoolLoss::stopped);
     return true;

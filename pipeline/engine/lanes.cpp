@@ -7,8 +7,21 @@
 namespace iqd {
 
 Lanes::Lanes(const Plan& plan, const EngineBackends& backends, const EngineOptions& options) : free_(options.lanes) {
-  const int lanes = options.lanes + (backends.pool ? 1 : 0);
-  for (int l = 0; l < lanes; ++l) lanes_.push_back(make(static_cast<std::size_t>(l), plan, backends, options));
+  for (int l = 0; l < options.lanes; ++l) lanes_.push_back(make(static_cast<std::size_t>(l), plan, backends, options));
+  if (backends.pool) lanes_.push_back(make_for_returned(plan, backends, options));
+}
+
+/// Of a device's ports, what comes back has no use but as results: all other steps run on the host.
+Lanes::Lane Lanes::make_for_returned(const Plan& plan, const EngineBackends& backends, const EngineOptions& options) {
+  Lane lane;
+  QueueOptions queue{"iqd-return", options.priority, options.cpus, Wait::block};
+  queue.time_every = options.time_every;
+  queue.timed_steps = plan.timed_steps();
+  lane.arenas[index_of(Side::host)] = backends.host->allocate_shared(plan.arena_bytes[index_of(Side::host)]);
+  lane.queue = backends.host->make_queue(queue);
+  // The others are only there so that ports have addresses.
+  for (std::byte*& arena : lane.memory.arenas) arena = lane.arenas[index_of(Side::host)].data();
+  return lane;
 }
 
 Lanes::Lane Lanes::make(std::size_t index, const Plan& plan, const EngineBackends& backends,

@@ -45,6 +45,7 @@ class Lanes {
     LaneMemory memory;
   };
   static Lane make(std::size_t index, const Plan& plan, const EngineBackends& backends, const EngineOptions& options);
+  static Lane make_for_returned(const Plan& plan, const EngineBackends& backends, const EngineOptions& options);
   static void add_device(Lane& lane, Side side, std::size_t turn, const Plan& plan, const EngineBackends& backends,
                          QueueOptions queue);
 

@@ -33,7 +33,7 @@ bool Publisher::next() {
   const auto ready = [&] {
     found = in_flight_.front();
     if (!found) return closed_.load(std::memory_order_acquire) && ledger_.all_computed();
-    if (on_device_ && wait_began_ns_.load(std::memory_order_relaxed) == 0)
+    if (on_device_ && !found->is_away && wait_began_ns_.load(std::memory_order_relaxed) == 0)
       wait_began_ns_.store(steady_ns(), std::memory_order_relaxed);
     return !found->queue->announces() || found->work->done();
   };

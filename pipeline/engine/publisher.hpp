@@ -24,6 +24,7 @@ class Publisher {
     BlockWork* work = nullptr;
     Queue* queue = nullptr;
     int slot = -1;
+    bool is_away = false;  // at another host, so no device hangs
   };
   /// `on_device`: a block may take long without a host thread that shows it.
   Publisher(Delivery delivery, Watching watching, ResultSlots& slots, BlockLedger& ledger, Wait wait, bool on_device)

@@ -40,7 +40,7 @@ std::vector<bool> find_away(const Plan& plan) {
   // What only steps here read is converted here: the message is smaller before.
   for (StepIndex s = plan.steps.size(); s-- > 0;) {
     const PlanStep& step = plan.steps[s];
-    if (away[s] && is_inserted(step) &&
+    if (away[s] && is_inserted(step) && !step.is_transfer() &&
         !std::ranges::any_of(step.out, [&](PortIndex p) { return plan.is_published(p); }))
       away[s] = is_read_away(plan, step.out, away);
   }
@@ -87,6 +87,13 @@ void find_returned(Plan& plan) {
     if (plan.is_published(p) || is_number(p) || is_fact(p) || is_read_here(plan, {p}, away))
       plan.away.returned.push_back(p);
   }
+}
+
+std::set<std::string> stages_here(const Plan& plan) {
+  std::set<std::string> here;
+  for (StepIndex s = plan.away.end; s < plan.steps.size(); ++s)
+    for (std::string& name : stages_of(plan.steps[s])) here.insert(std::move(name));
+  return here;
 }
 
 std::string why_none_away(const Plan& plan) {

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <string>
+#include <vector>
 
 #include "pipeline/plan/plan.hpp"
 
@@ -14,6 +16,9 @@ void put_away_first(Plan& plan);
 
 /// After the ports have their places: lists the ports that come back.
 void find_returned(Plan& plan);
+
+/// The stages whose steps stay here.
+std::set<std::string> stages_here(const Plan& plan);
 
 /// Why no host can compute anything of this plan; empty if one can.
 std::string why_none_away(const Plan& plan);

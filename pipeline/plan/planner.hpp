@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -40,7 +41,8 @@ class Planner {
   OutputIndex publish(std::string_view port, const Section& section, std::string_view key, std::string_view dtype = {});
   /// The output's port is made beyond the new part as well, for steps elsewhere.
   void reach_beyond(OutputIndex output, const Reach& reach) noexcept {
-    plan_.ports[plan_.outputs[output].port].reach = reach;
+    Reach& now = plan_.ports[plan_.outputs[output].port].reach;
+    now = {std::max(now.past, reach.past), std::max(now.future, reach.future)};
   }
   /// Computes halos, sizes and places. `section` has the key `block`.
   /// `whole_granules`: a block that is shorter than what a stage takes at once is a problem.

@@ -36,8 +36,6 @@ void read_pool(const Node& pipeline, PipelineSpec& spec, const Catalogue& catalo
   spec.only_pool = spec.backend.empty();
   // Where steps run that have a state, and those behind them.
   if (spec.only_pool || spec.backend == std::vector<std::string>{"auto"}) spec.backend = {"cpu"};
-  if (spec.backend != std::vector<std::string>{"cpu"})
-    spec.section.problem("backend", "'pool' shares blocks with `cpu` only, not with GPUs of this host");
   spec.pool = catalogue.make_pool();
   spec.pool_section = read_fields(
       node, [&](FieldVisitor& v) { spec.pool->fields(v); }, problems);

@@ -122,6 +122,8 @@ class Rig {
     int time_every = 0;
     Wait wait = Wait::block;
     bool fuse = true;
+    std::shared_ptr<Pool> pool{};  // of hosts that compute `order`
+    std::function<WorkOrder(const Plan&)> order{};
   };
 
   Rig(Options options, std::deque<Script> scripts)
@@ -137,6 +139,7 @@ class Rig {
                  .groups = options.groups.empty() ? one_group(std::max<std::size_t>(1, options.devices.size()))
                                                   : options.groups,
                  .peers = peers,
+                 .pool = options.pool != nullptr,
                  .ring_saves = options.ring_saves});
     for (const StageLine& line : options.stages) EXPECT_TRUE(rig.add(line)) << rig.complaints();
     std::vector<std::unique_ptr<Route>> routes;
@@ -150,6 +153,8 @@ class Rig {
     EXPECT_TRUE(rig.problems.empty()) << rig.complaints();
     EngineBackends backends{make_cpu_backend(), {options.devices.begin(), options.devices.end()}, options.parts};
     plan.prepare(*backends.host, backends.devices);
+    backends.pool = options.pool;
+    if (options.pool) plan.order = std::make_shared<WorkOrder>(options.order(plan));
     const std::int64_t future = plan.window().future * (options.info.can_wait ? 1 : 2);
     const std::int64_t least = plan.window().past + future + options.block * (options.lanes + 2);
     EngineOptions sizes{options.lanes, options.slots, std::max(options.ring, least)};
