@@ -217,7 +217,8 @@ void PoolHome::run() {
   ::pthread_setname_np(::pthread_self(), "iqd-pool");
   while (!ends_) {
     const std::uint32_t heard = alarm_.listen();
-    const bool has_taken = take_jobs() | take_events();
+    const bool has_jobs = take_jobs();
+    const bool has_taken = take_events() || has_jobs;
     look_at_clock();
     if (!has_taken) alarm_.wait(heard, kTickNs);
   }
