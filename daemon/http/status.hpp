@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "daemon/http/service.hpp"
 #include "pipeline/pipeline.hpp"
 
 namespace iqd {

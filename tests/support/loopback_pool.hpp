@@ -196,9 +196,9 @@ struct LoopbackTheatre {
     Needs needs(const PoolNeeds&) const override { return {}; }
     std::shared_ptr<Pool> open(const PoolNeeds& needs) const override {
       now()->needs = needs;
-      auto pool = std::make_shared<LoopbackPool>(now()->rules, now()->catalogue);
-      now()->pool = pool;
-      return pool;
+      auto made = std::make_shared<LoopbackPool>(now()->rules, now()->catalogue);
+      now()->pool = made;
+      return made;
     }
 
    private:
