@@ -255,12 +255,12 @@ bool PoolHome::has_order(const WorkOrder& order) {
   if (std::ranges::find(orders_, order.hash) != orders_.end()) return true;
   try {
     streams_.publish_order(order);
+    trouble_.clear();
     orders_.push_back(order.hash);
     if (std::ssize(orders_) > PoolStreams::kMostOrders) orders_.pop_front();
     return true;
   } catch (const SetupError& e) {
-    const std::lock_guard lock(status_mutex_);
-    status_.trouble = e.what();
+    trouble_ = e.what();
     return false;
   }
 }
@@ -409,14 +409,15 @@ void PoolHome::check_streams(std::int64_t now_ns) {
   streams_checked_ns_ = now_ns;
   try {
     streams_are_lost_ = false;
-    if (!streams_.make()) return;
+    const bool is_new = streams_.make();
+    trouble_.clear();
+    if (!is_new) return;
     orders_.clear();
     numbers_.clear();
     for (auto& [number, out] : out_) out.sequence = 0, out.again_ns = 0;
   } catch (const SetupError& e) {
     streams_are_lost_ = true;
-    const std::lock_guard lock(status_mutex_);
-    status_.trouble = e.what();
+    trouble_ = e.what();
   }
 }
 
@@ -442,8 +443,7 @@ void PoolHome::find_room(std::int64_t now_ns) {
     status_.room = room;
     status_.stored = static_cast<std::int64_t>(numbers_.size());
     status_.sending = static_cast<std::int64_t>(out_.size() - numbers_.size());
-    if (usable && !orders_.empty()) status_.trouble = workers_.trouble();
-    if (!usable && workers_.workers() == 0) status_.trouble = "no worker is here";
+    status_.trouble = !trouble_.empty() ? trouble_ : workers_.workers() == 0 ? "no worker is here" : workers_.trouble();
   }
   if (room > before || interrupted_) wake();
 }

@@ -129,6 +129,7 @@ class PoolHome final : public Pool {
   std::int64_t ticked_ns_ = steady_ns();
   std::int64_t streams_checked_ns_ = 0;
   bool streams_are_lost_ = false;
+  std::string trouble_;  // with orders or streams
   std::string scratch_;
   WorkerList workers_;
   int said_workers_ = -1;

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""A real Prometheus scrapes a real iqd: every query of every panel returns data, and every rule is evaluated."""
+"""A real Prometheus scrapes a real iqd, a home of a pool and its worker: every query of every panel returns data, and
+every rule is evaluated."""
 
 import json
 import pathlib
@@ -14,6 +15,8 @@ import urllib.parse
 import urllib.request
 
 import iqd
+import nats
+import pool_case
 from door import Door
 
 ALERTS = iqd.ROOT / "tools" / "prometheus"
@@ -57,6 +60,7 @@ monitor: {{listen: "127.0.0.1:0"}}
 """
 # Grafana's values for a datasource with `timeInterval: 1s` in a short window: $__rate_interval is four scrapes.
 BUILT_IN = {"__interval": "1s", "__rate_interval": "4s", "__range": "30s"}
+POOLED = {"instance": "home", "pipeline": "band"}  # the home of a pool
 
 
 def promtool(*arguments):
@@ -74,13 +78,17 @@ def panels(dashboard):
 
 
 class Prometheus:
-    """Debian's Prometheus with the example configuration, but another target and shorter intervals."""
+    """Debian's Prometheus with the example configuration, but another target and shorter intervals.
 
-    def __init__(self, folder, target):
+    `others`: further targets, by the values of their label `instance`."""
+
+    def __init__(self, folder, target, others):
         self.folder, self.port = pathlib.Path(folder), iqd.free_port()
         text = (ALERTS / "prometheus.yml").read_text(encoding="utf-8")
         text = text.replace("127.0.0.1:9464", target).replace("[iqd-", f"[{ALERTS}/iqd-")
         text = re.sub(r"_interval: \d+s", "_interval: 1s", text)
+        for instance, other in others.items():
+            text += f'      - targets: ["{other}"]\n        labels: {{instance: {instance}}}\n'
         (self.folder / "prometheus.yml").write_text(text, encoding="utf-8")
         self.log = (self.folder / "prometheus.log").open("w+", encoding="utf-8")
         self.process = subprocess.Popen(
@@ -159,18 +167,36 @@ class OfPrometheus(iqd.SystemTest):
         rules.write_text(rules.read_text(encoding="utf-8").replace("> 0.01", "> 0.1"), encoding="utf-8")
         self.assertNotEqual(promtool("test", "rules", self.folder / "iqd-rules-test.yml").returncode, 0)
 
+
+@unittest.skipUnless(shutil.which("prometheus"), "NOT TESTED: prometheus is not installed; tools/setup installs it")
+@unittest.skipIf(nats.why_not(), f"NOT TESTED: {nats.why_not()}; tools/setup installs it")
+class OfWhatIsShown(pool_case.PoolTest):
+    def home_and_worker(self):
+        """Both, by the values of the label `instance` that they get."""
+        home = self.home(self.live(self.record(20 * pool_case.BLOCK), source={"repeat": True}))
+        worker = self.worker()
+        home.progress()
+        return {"home": home.door, "worker": Door(worker)}
+
     def test_what_is_shown_and_watched(self):
         endpoint = iqd.endpoint()
         daemon = self.enterContext(self.daemon(PIPELINE.format(endpoint=endpoint)))
         door = Door(daemon)
         door.wait_for_state("/readyz", 200)
         self.reader(endpoint, "").take(2)
-        with Prometheus(self.folder, f"127.0.0.1:{door.port}") as prometheus:
+        others = self.home_and_worker()
+        doors = [door, *others.values()]
+        with Prometheus(self.folder, f"127.0.0.1:{door.port}",
+                        {instance: f"127.0.0.1:{other.port}" for instance, other in others.items()}) as prometheus:
+            # Before that, a variable might offer another instance first.
+            prometheus.wait_for("a target is missing", lambda: len(
+                (prometheus.ask("query", query="iqd_up") or {"result": []})["result"]) == len(doors))
             for name, dashboard in DASHBOARDS.items():
                 self.every_query_gives_data(prometheus, name, dashboard)
             self.every_rule_is_evaluated(prometheus)
             # Metrics that are measured over a while appear last.
-            prometheus.wait_for(lambda: f"missing: {self.asked_in_vain(door)}", lambda: not self.asked_in_vain(door))
+            prometheus.wait_for(lambda: f"missing: {self.asked_in_vain(doors)}",
+                                lambda: not self.asked_in_vain(doors))
             self.assertEqual(daemon.stop(), 0, daemon.text)
             prometheus.wait_for("IqdDown is not even pending", lambda: [
                 alert for alert in prometheus.ask("alerts")["alerts"] if alert["labels"]["alertname"] == "IqdDown"])
@@ -184,7 +210,7 @@ class OfPrometheus(iqd.SystemTest):
         for panel in panels(dashboard):
             substituted(panel["title"], known)
             for target in panel["targets"]:
-                query = substituted(target["expr"], known)
+                query = substituted(target["expr"], {**known, **POOLED} if "iqd_pool_" in target["expr"] else known)
                 prometheus.wait_for(f"{name}: '{panel['title']}' shows nothing for {query}",
                                     lambda q=query: prometheus.values(q))
 
@@ -196,9 +222,9 @@ class OfPrometheus(iqd.SystemTest):
         for rule in rules():
             self.assertEqual((rule["health"], rule.get("lastError", "")), ("ok", ""), rule)
 
-    def asked_in_vain(self, door):
+    def asked_in_vain(self, doors):
         """A rule with a misspelt metric never fires, and never fails. Returns the unknown metrics."""
-        there = {name for name, _ in door.series()}
+        there = {name for door in doors for name, _ in door.series()}
         rules = (ALERTS / "iqd-rules.yml").read_text(encoding="utf-8")
         asked = set(re.findall(r"\b(?:iqd|process)_\w+", rules))
         self.assertGreater(len(asked), 10)
