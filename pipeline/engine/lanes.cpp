@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace iqd {
 
 Lanes::Lanes(const Plan& plan, const EngineBackends& backends, const EngineOptions& options) : free_(options.lanes) {
@@ -17,7 +19,8 @@ Lanes::Lane Lanes::make_for_returned(const Plan& plan, const EngineBackends& bac
   QueueOptions queue{"iqd-return", options.priority, options.cpus, Wait::block};
   queue.time_every = options.time_every;
   queue.timed_steps = plan.timed_steps();
-  lane.arenas[index_of(Side::host)] = backends.host->allocate_shared(plan.arena_bytes[index_of(Side::host)]);
+  const std::size_t bytes = std::max<std::size_t>(plan.arena_bytes[index_of(Side::host)], 1);
+  lane.arenas[index_of(Side::host)] = backends.host->allocate_shared(bytes);
   lane.queue = backends.host->make_queue(queue);
   // The others are only there so that ports have addresses.
   for (std::byte*& arena : lane.memory.arenas) arena = lane.arenas[index_of(Side::host)].data();
