@@ -29,6 +29,8 @@ class Options final : public PoolOptions {
     return open_pool(config, needs);
   }
 
+  const PoolConfig& config() const noexcept { return config_; }
+
  private:
   std::string name_for(const PoolNeeds& needs) const { return config_.name.empty() ? needs.pipeline : config_.name; }
 
@@ -73,6 +75,10 @@ int PoolConfig::most_out(const PoolNeeds& needs) const noexcept {
         blocks,
         static_cast<std::int64_t>(std::min(patience_s * needs.rate_hz / static_cast<double>(needs.block), 1e6)) + 2);
   return static_cast<int>(std::clamp<std::int64_t>(blocks, 1, kMostAway));
+}
+
+const PoolConfig& config_of(const PoolOptions& options) {
+  return dynamic_cast<const Options&>(options).config();
 }
 
 std::unique_ptr<PoolOptions> make_pool_options() {

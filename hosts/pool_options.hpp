@@ -34,6 +34,9 @@ struct PoolConfig {
   int most_out(const PoolNeeds& needs) const noexcept;
 };
 
+/// The keys of options that `make_pool_options` has made; its name may be empty.
+const PoolConfig& config_of(const PoolOptions& options);
+
 /// For the catalogue.
 std::unique_ptr<PoolOptions> make_pool_options();
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/error.hpp"
 #include "hosts/pool_options.hpp"
+#include "hosts/pool_report.hpp"
 #include "hosts/work_link.hpp"
 
 namespace iqd::hosts {
@@ -13,6 +14,10 @@ constexpr const char* kWhy = "this build has no libnats: install libnats-dev and
 
 std::shared_ptr<Pool> open_pool(const PoolConfig&, const PoolNeeds&) {
   throw SetupError(std::string("pool: ") + kWhy);
+}
+
+PoolReport look_at_pool(const LinkConfig&, const std::string&) {
+  throw SetupError(kWhy);
 }
 
 std::unique_ptr<WorkLink> open_work_link(const LinkConfig&, const std::string&) {

@@ -84,17 +84,7 @@ class NatsWork final : public WorkLink {
 };
 
 std::optional<HomeFacts> NatsWork::home() {
-  natsMsg* answer = nullptr;
-  if (natsConnection_RequestString(&answer, link_.get(), names_.home.c_str(), "", kHomeAnswerMs) != NATS_OK) return {};
-  const Held<natsMsg> held(answer);
-  const auto text = nlohmann::json::parse(data_of(answer), nullptr, false);
-  if (!text.is_object()) return {};
-  try {
-    return HomeFacts{text.at("run"),  text.at("host"),     text.at("build"),
-                     text.at("same"), text.at("ack_wait"), text.at("patience")};
-  } catch (const nlohmann::json::exception&) {
-    return {};
-  }
+  return ask_home(link_, names_, kHomeAnswerMs);
 }
 
 /// Null: the server has no such pool yet, or does not answer.
@@ -155,6 +145,20 @@ std::string NatsWork::order(const std::string& hash) {
 }
 
 }  // namespace
+
+std::optional<HomeFacts> ask_home(const NatsLink& link, const PoolNames& names, int wait_ms) {
+  natsMsg* answer = nullptr;
+  if (natsConnection_RequestString(&answer, link.get(), names.home.c_str(), "", wait_ms) != NATS_OK) return {};
+  const Held<natsMsg> held(answer);
+  const auto text = nlohmann::json::parse(data_of(answer), nullptr, false);
+  if (!text.is_object()) return {};
+  try {
+    return HomeFacts{text.at("run"),  text.at("host"),     text.at("build"),
+                     text.at("same"), text.at("ack_wait"), text.at("patience")};
+  } catch (const nlohmann::json::exception&) {
+    return {};
+  }
+}
 
 std::unique_ptr<WorkLink> open_work_link(const LinkConfig& config, const std::string& pool) {
   return std::make_unique<NatsWork>(config, pool);

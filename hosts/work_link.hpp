@@ -57,6 +57,10 @@ class WorkLink {
   virtual void say(const HereMessage& here) noexcept = 0;
 };
 
+class NatsLink;
+/// Nothing if there is no home, or if it does not answer in time.
+std::optional<HomeFacts> ask_home(const NatsLink& link, const PoolNames& names, int wait_ms);
+
 /// Throws SetupError, also if this build has no libnats.
 std::unique_ptr<WorkLink> open_work_link(const LinkConfig& config, const std::string& pool);
 

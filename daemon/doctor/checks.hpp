@@ -16,6 +16,11 @@
 
 namespace iqd {
 
+namespace hosts {
+struct LinkConfig;
+struct PoolReport;
+}  // namespace hosts
+
 enum class Verdict : std::uint8_t { ok, warn, bad };
 std::string_view name_of(Verdict verdict) noexcept;
 
@@ -46,7 +51,11 @@ Finding check_module(const std::string& driver);
 Findings check_backends(const std::vector<FoundBackend>& backends, const std::filesystem::path& root);
 bool has_device(const std::vector<FoundBackend>& backends) noexcept;
 
+/// Connects to the server of a pool, and listens for its workers.
+Findings check_pool(const hosts::LinkConfig& link, const std::string& pool);
+
 // The rules one by one, for given values.
+Findings judge_pool(const std::string& pool, const hosts::PoolReport& report);
 Finding judge_buffer(std::string_view name, std::optional<std::int64_t> bytes, std::int64_t wanted);
 Finding judge_governors(const std::vector<std::string>& governors);
 Finding judge_memory(std::string_view meminfo, std::optional<std::int64_t> group_limit);

@@ -11,6 +11,8 @@
 #include <iterator>
 
 #include "daemon/command/plugins.hpp"
+#include "hosts/pool_report.hpp"
+#include "pipeline/spec/work_order.hpp"
 #include "tests/support/scratch_folder.hpp"
 
 namespace iqd {
@@ -303,6 +305,31 @@ TEST(Plugins, WhatOthersPrintDoesNotReachStandardOutput) {
   std::printf("after\n");
   std::fflush(stdout);
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "before\nafter\n");
+}
+
+TEST(JudgePool, NamesWhatIsMissing) {
+  hosts::PoolReport report;
+  report.server = "nats://n1:4222";
+  report.most_bytes = 1 << 20;
+  Findings all = judge_pool("band", report);
+  ASSERT_EQ(all.size(), 3u);
+  for (const Finding& f : all) {
+    EXPECT_EQ(f.verdict, Verdict::warn) << f.name;
+    EXPECT_NE(f.mend, "") << f.name;
+  }
+  report.most_bytes = 16 << 20;
+  report.home = hosts::HomeFacts{"run", "n1", build_mark(), true, 0.6, 2};
+  report.workers = {{"w1", build_mark(), "cpu", 4, 1, 12, ""},
+                    {"w2", "another", "cpu", 4, 0, 0, ""},
+                    {"w3", build_mark(), "cpu", 4, 0, 0, "no memory"}};
+  all = judge_pool("band", report);
+  ASSERT_EQ(all.size(), 5u);
+  for (const std::size_t good : {0, 1, 2}) EXPECT_EQ(all[good].verdict, Verdict::ok) << all[good].found;
+  EXPECT_EQ(all[3].verdict, Verdict::warn) << "another build";
+  EXPECT_EQ(all[4].verdict, Verdict::warn);
+  EXPECT_NE(all[4].found.find("no memory"), std::string::npos);
+  report.home->same = false;
+  EXPECT_EQ(judge_pool("band", report)[3].verdict, Verdict::ok);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "daemon/doctor/radio_checks.hpp"
 #include "daemon/probe/driver_sight.hpp"
 #include "daemon/probe/radio_args.hpp"
+#include "hosts/pool_options.hpp"
 #include "pipeline/real_time.hpp"
 #include "pipeline/spec/spec_backends.hpp"
 
@@ -35,6 +36,7 @@ struct DoctorOptions {
   std::string root = "/";
   bool as_json = false;
   bool strict = false;
+  bool pool = false;
 };
 
 void add(Findings& all, Findings part) {
@@ -70,6 +72,20 @@ struct Concern {
 
   bool is_all() const { return !spec && radios.empty(); }
 };
+
+/// The pools that a file uses or works for.
+Findings pool_findings(const Loaded& loaded) {
+  Findings all;
+  if (loaded.work)
+    for (const std::string& pool : loaded.work->pools) add(all, check_pool(loaded.work->link, pool));
+  for (const PipelineSpec& pipeline : loaded.spec.pipelines) {
+    if (!pipeline.pool) continue;
+    const hosts::PoolConfig& pool = hosts::config_of(*pipeline.pool);
+    add(all, check_pool(pool.link, pool.name.empty() ? pipeline.name : pool.name));
+  }
+  if (all.empty()) throw UsageError("doctor: the file has neither `pool:` nor `work:`");
+  return all;
+}
 
 Findings all_findings(const Concern& concern, const std::filesystem::path& root) {
   const auto& [spec, radios] = concern;
@@ -138,6 +154,7 @@ void print_table(const Findings& findings) {
 Exit doctor(const DoctorOptions& o) {
   if (!o.file.empty() && o.radio.given())
     throw UsageError("doctor: give either a FILE, which names its radios, or one radio with --args");
+  if (o.pool && o.file.empty()) throw UsageError("doctor: --pool needs a FILE with `pool:` or `work:`");
   std::unique_ptr<Loaded> loaded;
   if (!o.file.empty()) {
     loaded = load(o.file);
@@ -148,7 +165,9 @@ Exit doctor(const DoctorOptions& o) {
   if (o.radio.given()) concern.radios.push_back(o.radio.use());
   Findings findings;
   bool hangs = false;
-  {
+  if (o.pool) {
+    findings = pool_findings(*loaded);
+  } else {
     const StdoutGuard guard;
     findings = all_findings(concern, o.root);
     if (o.radio.given()) {
@@ -171,6 +190,7 @@ void add_doctor(CommandLine& line) {
   Command c =
       line.command("doctor", "check this machine for what prevents real-time operation", [o] { return doctor(*o); });
   c.option("FILE", &o->file, "a pipeline definition (YAML): checks only what it needs");
+  c.option("--pool", &o->pool, "checks the pools of FILE instead: server, home and workers");
   o->radio.add_to(c);
   c.option("--root", &o->root, "read /proc, /sys, /dev and /usr below this folder, e.g. the host's in a container (/)",
            {.folder = true})
