@@ -71,6 +71,8 @@ Held<natsOptions> NatsLink::options_of(const LinkConfig& config, State& state) {
   natsOptions_SetPingInterval(made, kPingMs);
   natsOptions_SetMaxPingsOut(made, kMostPings);
   natsOptions_SetFailRequestsOnDisconnect(made, true);
+  // Else, a thread of libnats collects messages for a while.
+  natsOptions_SetSendAsap(made, true);
   if (!config.key.empty())
     set(natsOptions_SetNKeyFromSeed(made, net::read_nkey(config.key).c_str(), config.key.c_str()), config.key);
   if (config.has_tls()) set(natsOptions_SetSecure(made, true), "tls");

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/json_whole.hpp"
+
 namespace iqd::hosts {
 namespace {
 
@@ -69,19 +71,19 @@ json block_json(const SampleBlock& b) {
 
 SampleBlock block_of(const json& from) {
   SampleBlock b;
-  b.first = from.at("sample");
-  b.length = from.at("length");
-  b.past = from.at("past");
-  b.future = from.at("future");
-  b.gap = from.at("gap");
+  b.first = whole_of<std::int64_t>(from.at("sample"));
+  b.length = whole_of<std::int64_t>(from.at("length"));
+  b.past = whole_of<std::int64_t>(from.at("past"));
+  b.future = whole_of<std::int64_t>(from.at("future"));
+  b.gap = whole_of<std::int64_t>(from.at("gap"));
   b.fresh = from.at("fresh");
-  b.dropped = from.at("dropped");
-  b.tuned = from.at("tuned");
+  b.dropped = whole_of<std::int64_t>(from.at("dropped"));
+  b.tuned = whole_of<std::int64_t>(from.at("tuned"));
   b.retuned_hz = finite(from.at("retuned_hz"));
   b.was_retuned_hz = finite(from.at("was_retuned_hz"));
   b.calibrated = from.at("calibrated");
   b.was_calibrated = from.at("was_calibrated");
-  b.time_ns = from.at("time_ns");
+  b.time_ns = whole_of<std::int64_t>(from.at("time_ns"));
   b.time = from.at("time") == "radio" ? TimeSource::radio : TimeSource::host;
   return b;
 }
@@ -139,7 +141,9 @@ std::optional<BlockHead> read_block(std::string_view message, std::span<const st
   if (!parts) return std::nullopt;
   samples = parts->rows;
   const json& head = parts->head;
-  return attempt([&] { return BlockHead{head.at("run"), head.at("seq"), head.at("plan"), block_of(head)}; });
+  return attempt([&] {
+    return BlockHead{head.at("run"), whole_of<std::uint64_t>(head.at("seq")), head.at("plan"), block_of(head)};
+  });
 }
 
 std::optional<ResultHead> read_result(std::string_view message) {
@@ -147,12 +151,14 @@ std::optional<ResultHead> read_result(std::string_view message) {
   if (!parts) return std::nullopt;
   const json& head = parts->head;
   auto result = attempt([&] {
-    ResultHead r{head.at("run"), head.at("seq"), head.at("worker"), head.at("device"), head.at("compute_ns"), {}};
+    ResultHead r{head.at("run"),    whole_of<std::uint64_t>(head.at("seq")),       head.at("worker"),
+                 head.at("device"), whole_of<std::int64_t>(head.at("compute_ns")), {}};
     std::span<const std::byte> left = parts->rows;
     for (const json& port : head.at("ports")) {
-      const std::size_t bytes = port.at(2);
+      const auto bytes = whole_of<std::size_t>(port.at(2));
       if (bytes > left.size()) throw json::other_error::create(500, "shorter than its ports", &port);
-      r.ports.push_back({port.at(0), port.at(1), port.at(3), left.first(bytes)});
+      r.ports.push_back(
+          {whole_of<std::int64_t>(port.at(0)), whole_of<std::int64_t>(port.at(1)), port.at(3), left.first(bytes)});
       left = left.subspan(bytes);
     }
     return r;
@@ -164,8 +170,13 @@ std::optional<HereMessage> read_here(std::string_view text) {
   const json here = json::parse(text, nullptr, false);
   if (!here.is_object()) return std::nullopt;
   return attempt([&] {
-    return HereMessage{here.at("worker"), here.at("build"), here.at("device"), here.at("lanes"),
-                       here.at("busy"),   here.at("done"),  here.at("trouble")};
+    return HereMessage{here.at("worker"),
+                       here.at("build"),
+                       here.at("device"),
+                       whole_of<int>(here.at("lanes")),
+                       whole_of<int>(here.at("busy")),
+                       whole_of<std::uint64_t>(here.at("done")),
+                       here.at("trouble")};
   });
 }
 

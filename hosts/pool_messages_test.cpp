@@ -104,6 +104,16 @@ TEST(PoolMessages, LyingHeadersAreRefused) {
   }
 }
 
+TEST(PoolMessages, NumbersAreWholeAndOfTheirRange) {
+  const std::string good = R"({"worker":"w","build":"b","device":"cpu","lanes":1,"busy":0,"done":1,"trouble":""})";
+  ASSERT_TRUE(read_here(good));
+  for (const char* lanes : {"1e30", "1.5", "-1e300", "4294967296", "\"1\"", "null", "[1]"}) {
+    std::string text = good;
+    text.replace(text.find("\"lanes\":1") + 8, 1, lanes);
+    EXPECT_FALSE(read_here(text)) << lanes;
+  }
+}
+
 TEST(PoolMessages, AReportArrives) {
   const auto here = read_here(here_text({"w1", "build", "cuda:0", 8, 3, 1234, "no memory"}));
   ASSERT_TRUE(here);

@@ -10,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "base/files/sha256.hpp"
+#include "base/json_whole.hpp"
 #include "config/reader.hpp"
 #include "config/values.hpp"
 #include "pipeline/backend/kernel_mark.hpp"
@@ -98,11 +99,11 @@ StreamInfo stream_of(const json& from) {
   const auto element = element_named(from.at("element").get<std::string>());
   if (!element) throw SetupError("the order has an unknown element");
   stream.element = *element;
-  stream.channels = from.at("channels");
+  stream.channels = whole_of<int>(from.at("channels"));
   stream.rate_hz = from.at("rate");
   stream.frequency_hz = from.at("frequency");
   stream.full_scale = from.at("full_scale");
-  stream.edges = from.at("edges");
+  stream.edges = whole_of<std::int64_t>(from.at("edges"));
   const bool is_sound = stream.channels > 0 && stream.channels <= 1024 && stream.edges >= 0 && stream.rate_hz >= 0;
   if (!is_sound) throw SetupError("the order has an impossible stream");
   return stream;
@@ -115,7 +116,7 @@ bool names_file(const json& value) {
 }
 
 Reach reach_of(const json& port) {
-  const Reach reach{port.at("past"), port.at("future")};
+  const Reach reach{whole_of<std::int64_t>(port.at("past")), whole_of<std::int64_t>(port.at("future"))};
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   if (reach.past < 0 || reach.future < 0 || reach.past > kMost || reach.future > kMost)
     throw SetupError("the order has an impossible reach");
