@@ -281,14 +281,12 @@ void PoolHome::publish(std::uint64_t number, Out& out) {
   for (std::int64_t r = 0; r < block.rows; ++r)
     scratch_.append(reinterpret_cast<const char*>(block.samples + r * block.pitch),
                     static_cast<std::size_t>(block.row_bytes));
-  natsMsg* made = nullptr;
+  // Without an id, by which the server would recognize a copy: what it has forgotten at a restart would be computed
+  // twice anyway, and a message with an id is copied once more.
   const std::string reply = answers_ + std::to_string(number);
-  if (natsMsg_Create(&made, names_.todo.c_str(), reply.c_str(), scratch_.data(), static_cast<int>(scratch_.size())) !=
-      NATS_OK)
+  if (natsConnection_PublishRequest(link_.get(), names_.todo.c_str(), reply.c_str(), scratch_.data(),
+                                    static_cast<int>(scratch_.size())) != NATS_OK)
     return;
-  const Held<natsMsg> message(made);
-  natsMsgHeader_Set(made, "Nats-Msg-Id", message_id(run_, number).c_str());
-  if (natsConnection_PublishMsg(link_.get(), made) != NATS_OK) return;
   const std::lock_guard lock(status_mutex_);
   ++(out.published > 0 ? status_.again : status_.sent);
   ++out.published;
@@ -302,7 +300,10 @@ void PoolHome::take(const Answer& answer) {
     return;
   }
   Out& out = at->second;
-  if (out.sequence != 0) return;
+  if (out.sequence != 0) {
+    if (answer.sequence != 0 && answer.sequence != out.sequence) streams_.remove_block(answer.sequence);
+    return;
+  }
   out.is_refused = answer.error == JSStreamStoreFailedErr;
   if (answer.error != 0) {
     streams_are_lost_ = streams_are_lost_ || !out.is_refused;

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hosts/pool_messages.hpp"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -178,10 +176,6 @@ std::optional<HereMessage> read_here(std::string_view text) {
                        whole_of<std::uint64_t>(here.at("done")),
                        here.at("trouble")};
   });
-}
-
-std::string message_id(const std::string& run, std::uint64_t number) {
-  return fmt::format("{}-{}", run, number);
 }
 
 }  // namespace iqd::hosts

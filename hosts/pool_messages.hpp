@@ -73,7 +73,4 @@ std::optional<BlockHead> read_block(std::string_view message, std::span<const st
 std::optional<ResultHead> read_result(std::string_view message);
 std::optional<HereMessage> read_here(std::string_view text);
 
-/// A message's identity: sent again, the server stores it once.
-std::string message_id(const std::string& run, std::uint64_t number);
-
 }  // namespace iqd::hosts

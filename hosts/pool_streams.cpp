@@ -12,8 +12,6 @@
 namespace iqd::hosts {
 namespace {
 
-/// A block that is sent again is stored once.
-constexpr std::int64_t kDuplicatesNs = 120'000'000'000;
 /// Pull requests that wait: more than workers have lanes.
 constexpr std::int64_t kMostWaiting = 4096;
 
@@ -39,7 +37,6 @@ bool PoolStreams::make() {
   jsStreamConfig_Init(&queue);
   queue.Retention = js_WorkQueuePolicy;
   queue.Discard = js_DiscardNew;
-  queue.Duplicates = kDuplicatesNs;
   queue.MaxBytes = todo_bytes_;
   queue.Description = run_.c_str();
   make_stream(names_.todo_stream, names_.todo, queue);

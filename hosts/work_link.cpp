@@ -38,8 +38,6 @@ class NatsBlock final : public HeldBlock {
   bool finish(std::string_view result) noexcept override {
     jsPubOptions options;
     jsPubOptions_Init(&options);
-    const std::string id = message_id(head_.run, head_.number);
-    options.MsgId = id.c_str();
     options.MaxWait = kAnswerMs;
     const natsStatus status = js_Publish(nullptr, link_.stream(), names_.done.c_str(), result.data(),
                                          static_cast<int>(result.size()), &options, nullptr);

@@ -95,7 +95,8 @@ def run(options, row):
         after = [cpu_seconds(p.pid) if p.poll() is None else b for p, b in zip((server, *crew), before)]
         used = [a - b for a, b in zip(after, before)]
         gigabytes = final["pool"]["done"] * BLOCK * 8 / 1e9
-        return {"per_second": running["pool"]["done"] / options.seconds, "p50": final["latency_us"]["p50"] / 1e3,
+        trip = final["pool"]["round_trip_us"]
+        return {"trip": [trip["p50"] / 1e3, trip["p99"] / 1e3], "per_second": running["pool"]["done"] / options.seconds, "p50": final["latency_us"]["p50"] / 1e3,
                 "p99": final["latency_us"]["p99"] / 1e3, "max": final["latency_us"]["max"] / 1e3,
                 "dropped": sum(final["dropped"].values()), "received": final["received"],
                 "cpu": [used[0] / gigabytes, spent / gigabytes, sum(used[1:]) / gigabytes]}
@@ -114,7 +115,8 @@ def main():
         r = run(options, row)
         first = first or r["per_second"]
         print(f"{name:32} {r['per_second']:7.1f} blocks/s ({r['per_second'] / first:.2f}x)  latency p50 {r['p50']:.1f} "
-              f"p99 {r['p99']:.1f} max {r['max']:.1f} ms  dropped {r['dropped']} of {r['received']}  CPU s/GB server "
+              f"p99 {r['p99']:.1f} max {r['max']:.1f} ms, without work p50 {r['trip'][0]:.1f} p99 {r['trip'][1]:.1f} ms  "
+              f"dropped {r['dropped']} of {r['received']}  CPU s/GB server "
               f"{r['cpu'][0]:.2f} home {r['cpu'][1]:.2f} workers {r['cpu'][2]:.2f}", flush=True)
 
 

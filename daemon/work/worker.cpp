@@ -3,6 +3,7 @@
 #include "daemon/work/worker.hpp"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -48,6 +49,9 @@ Worker::Worker(const WorkConfig& config, const Catalogue& catalogue, std::functi
       ends_(std::move(ends)),
       name_(own_name(config.name)),
       lanes_(lanes_for(config)) {
+  // Blocks come and go, so their memory is kept: to fetch it from the system each time costs as much as to copy them.
+  ::mallopt(M_MMAP_THRESHOLD, 64 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 256 << 20);
   for (const std::string& pool : config.pools) {
     pools_.push_back(std::make_unique<PoolWork>());
     pools_.back()->name = pool;
@@ -108,7 +112,7 @@ void Worker::carry(PoolWork& pool) {
     std::list<Held>::iterator held;
     {
       const std::lock_guard lock(held_mutex_);
-      held = held_.insert(held_.end(), {block.get(), &pool});
+      held = held_.insert(held_.end(), {block.get(), &pool, steady_ns()});
     }
     serve(pool, *block, *held);
     {
@@ -235,8 +239,10 @@ void Worker::beat() {
       const std::lock_guard lock(held_mutex_);
       for (const Held& held : held_) {
         const double in_step_s = held.plan ? static_cast<double>(held.plan->in_step_ns(held.lane)) * 1e-9 : 0;
-        // Another worker gets the block in time.
-        if (in_step_s < std::min(held.pool->patience_s / 2, config_.hang_s)) held.block->beat();
+        // A short work needs no beat. After a long one, another worker gets the block in time.
+        const double held_s = static_cast<double>(steady_ns() - held.since_ns) * 1e-9;
+        if (held_s > held.pool->ack_wait_s / 3 && in_step_s < std::min(held.pool->patience_s / 2, config_.hang_s))
+          held.block->beat();
         hangs = hangs || in_step_s > config_.hang_s;
       }
     }

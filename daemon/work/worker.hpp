@@ -67,6 +67,7 @@ class Worker {
   struct Held {
     hosts::HeldBlock* block = nullptr;
     const PoolWork* pool = nullptr;
+    std::int64_t since_ns = 0;
     std::shared_ptr<OrderedPlan> plan{};  // while it is computed
     int lane = -1;
   };
