@@ -108,8 +108,6 @@ PlanTarget target_of(const PipelineSpec& spec, const EngineBackends& backends) {
   const bool device = !backends.devices.empty();
   PlanTarget target = target_with(spec, device, device ? mapped_limits_of(*backends.devices.front()) : MappedLimits{});
   target.peers = target.groups.size() < 2 || reach_each_other(backends.devices);
-  // A device does not see the samples of blocks that other hosts compute.
-  if (target.pool) target.ring_saves = std::numeric_limits<std::size_t>::max();
   // A device's compiler is slow to load, so it is only loaded if a stage needs it.
   const bool has_elements =
       std::ranges::any_of(spec.stages, [](const StageSpec& stage) { return stage.as_read->is_elementwise(); });

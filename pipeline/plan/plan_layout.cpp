@@ -24,7 +24,8 @@ void size_ports(Plan& plan) {
 /// A window with past or future crosses to the device with each block, unless the device keeps it.
 void keep_source(Plan& plan, const PlanTarget& target) {
   const PlanPort& source = plan.ports.front();
-  if (source.shape.axis != Axis::stream) return;
+  // A device does not see the samples of blocks that other hosts compute.
+  if (source.shape.axis != Axis::stream || target.pool) return;
   const auto copies = [](const PlanStep& step) {
     return step.is_transfer() && step.in.front() == 0 && on_device(step.side);
   };
