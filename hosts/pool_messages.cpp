@@ -7,25 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_whole.hpp"
+#include "hosts/framing.hpp"
 
 namespace iqd::hosts {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t kAlign = 64;
-constexpr std::size_t kMostHead = 1 << 20;
-
-/// Length, header and zeros.
-std::string framed(const json& head) {
-  const std::string text = head.dump();
-  const auto length = static_cast<std::uint32_t>(text.size());
-  std::string framed(sizeof length, '\0');
-  for (std::size_t i = 0; i < sizeof length; ++i) framed[i] = static_cast<char>(length >> (8 * i) & 0xff);
-  framed += text;
-  framed.resize((framed.size() + kAlign - 1) / kAlign * kAlign, '\0');
-  return framed;
-}
 
 struct Parts {
   json head;
@@ -33,14 +20,9 @@ struct Parts {
 };
 
 std::optional<Parts> parts_of(std::string_view message) {
-  std::uint32_t length = 0;
-  if (message.size() < sizeof length) return std::nullopt;
-  for (std::size_t i = 0; i < sizeof length; ++i)
-    length |= static_cast<std::uint32_t>(static_cast<unsigned char>(message[i])) << (8 * i);
-  const std::size_t begin = (sizeof length + length + kAlign - 1) / kAlign * kAlign;
-  if (length > kMostHead || begin > message.size()) return std::nullopt;
-  Parts parts{json::parse(message.substr(sizeof length, length), nullptr, false),
-              std::as_bytes(std::span(message.substr(begin)))};
+  std::string_view head, rows;
+  if (!split(message, head, rows)) return std::nullopt;
+  Parts parts{json::parse(head, nullptr, false), std::as_bytes(std::span(rows))};
   return parts.head.is_object() ? std::optional(std::move(parts)) : std::nullopt;
 }
 
@@ -113,19 +95,20 @@ std::string block_head(const BlockHead& head) {
   text["run"] = head.run;
   text["seq"] = head.number;
   text["plan"] = head.plan;
-  return framed(text);
+  return framed(text.dump());
 }
 
 std::string result_head(const ResultHead& head, std::span<const std::size_t> bytes) {
   json ports = json::array();
   for (std::size_t i = 0; i < head.ports.size(); ++i)
     ports.push_back({head.ports[i].first, head.ports[i].length, bytes[i], head.ports[i].is_missing});
-  return framed({{"run", head.run},
-                 {"seq", head.number},
-                 {"worker", head.worker},
-                 {"device", head.device},
-                 {"compute_ns", head.compute_ns},
-                 {"ports", std::move(ports)}});
+  return framed(json{{"run", head.run},
+                     {"seq", head.number},
+                     {"worker", head.worker},
+                     {"device", head.device},
+                     {"compute_ns", head.compute_ns},
+                     {"ports", std::move(ports)}}
+                    .dump());
 }
 
 std::string here_text(const HereMessage& here) {

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 TEST(Drivers, AreThoseOfTheListInItsOrder) {
   std::vector<std::string_view> names;
   for (const DriverEntry& d : all_drivers()) names.push_back(d.name);
-  EXPECT_THAT(names, ElementsAre("soapy", "uhd", "file", "zmq", "generate", "recall", "trigger"));
+  EXPECT_THAT(names, ElementsAre("soapy", "uhd", "file", "zmq", "nats", "generate", "recall", "trigger"));
   EXPECT_EQ(find_driver("zmq"), &all_drivers()[3]);
   EXPECT_EQ(find_driver("usb"), nullptr);
 }

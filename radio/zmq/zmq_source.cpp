@@ -4,10 +4,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstring>
 
 #include "base/clock.hpp"
 #include "base/error.hpp"
@@ -17,58 +15,33 @@ namespace {
 
 constexpr int kTimeoutMs = 100;
 
-double item_rate(const Header& h) {
-  return h.item_rate_hz > 0 ? h.item_rate_hz : h.sample_rate_hz;
-}
-/// Source samples per sample of the message.
-double step(const Header& h) {
-  return h.item_rate_hz > 0 && h.sample_rate_hz > 0 ? h.sample_rate_hz / h.item_rate_hz : 1;
-}
-
-/// Whether arithmetic with these numbers cannot overflow: any program may send a message.
-bool in_range(const Header& h) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 61;
-  constexpr double kSteepest = 1e6;
-  const std::int64_t sample = h.sample.value_or(0);
-  const std::int64_t time_ns = h.time_ns.value_or(0);
-  const double s = step(h);
-  return sample >= 0 && sample < kMost && time_ns > -kMost * 2 && time_ns < kMost * 2 && h.gap >= 0 &&
-         s > 1 / kSteepest && s < kSteepest;
-}
-
 }  // namespace
 
 ZmqSource::ZmqSource(const SourceSettings& settings)
-    : settings_(settings),
+    : address_(settings.endpoints[0].address()),
       socket_(settings.kind == SourceKind::sub ? ZMQ_SUB : ZMQ_PULL, settings.endpoints[0]),
-      frequency_hz_(settings.frequency_hz.value_or(0)) {
+      samples_("zmq source " + address_, settings) {
   socket_.set(ZMQ_RCVHWM, settings.high_water());
   socket_.set(ZMQ_RCVTIMEO, kTimeoutMs);
   if (settings.kind == SourceKind::sub) socket_.subscribe(settings.topic.empty() ? "" : settings.topic + " ");
   socket_.open(settings.most_received());
-  if (settings_.rate_hz <= 0) wait_for_rate();
+  if (!samples_.has_rate()) wait_for_rate();
 }
 
 void ZmqSource::wait_for_rate() {
-  const std::string address = settings_.endpoints[0].address();
-  log::info("zmq source {}: waits for the first message, which says the sample rate", address);
+  log::info("zmq source {}: waits for the first message, which says the sample rate", address_);
   const std::int64_t until = steady_ns() + std::llround(kFirstMessageS * 1e9);
   while (steady_ns() < until)
     if (fetch() == Fetched::message) return;
   throw SetupError(fmt::format(
       "zmq source {}: no message within {} s says the sample rate{}; start the peer first, or "
       "give `rate` (always for a pipeline of the same file)",
-      address, kFirstMessageS, refusal_.empty() ? "" : fmt::format(", and the last one was ignored: {}", refusal_)));
-}
-
-StreamInfo ZmqSource::info() const {
-  StreamInfo info = settings_.info();
-  info.frequency_hz = frequency_hz_;
-  return info;
+      address_, kFirstMessageS,
+      samples_.refusal().empty() ? "" : fmt::format(", and the last one was ignored: {}", samples_.refusal())));
 }
 
 Received ZmqSource::receive(std::span<std::byte* const> into, std::int64_t most) {
-  if (done_ == layout_.samples) {
+  if (!samples_.has_samples()) {
     Received got;
     switch (fetch()) {
       case Fetched::message: break;
@@ -77,29 +50,7 @@ Received ZmqSource::receive(std::span<std::byte* const> into, std::int64_t most)
       case Fetched::failed: got.event = Received::Event::failed; return got;
     }
   }
-  return deliver(into, most);
-}
-
-Received ZmqSource::deliver(std::span<std::byte* const> into, std::int64_t most) {
-  Received got;
-  got.event = Received::Event::samples;
-  got.samples = std::min(most, layout_.samples - done_);
-  got.lost = std::exchange(lost_, 0);
-  if (header_.time_ns) {
-    got.has_time = true;
-    got.time_ns = *header_.time_ns + std::llround(static_cast<double>(done_) / settings_.rate_hz * 1e9);
-  }
-  if (tuned_ >= done_ && tuned_ < done_ + got.samples) {
-    got.tuned = tuned_ - done_;
-    if (!settings_.frequency_hz && header_.frequency_hz != 0) frequency_hz_ = header_.frequency_hz;
-  }
-  const std::size_t size = size_of(layout_.element);
-  for (std::size_t c = 0; c < into.size(); ++c) {
-    const std::size_t from = c * static_cast<std::size_t>(layout_.samples) + static_cast<std::size_t>(done_);
-    std::memcpy(into[c], payload_.data() + from * size, static_cast<std::size_t>(got.samples) * size);
-  }
-  done_ += got.samples;
-  return got;
+  return samples_.deliver(into, most);
 }
 
 /// Receives both frames of the next message. Returns false if none came; `complete` says whether there were exactly
@@ -116,80 +67,23 @@ bool ZmqSource::fetch_frames(bool& complete) {
 }
 
 ZmqSource::Fetched ZmqSource::fetch() {
-  layout_ = {};
-  done_ = 0;
+  samples_.forget();
   bool complete = false;
   if (!fetch_frames(complete)) {
     if (::zmq_errno() == EAGAIN || ::zmq_errno() == EINTR) return Fetched::nothing;
-    log::error("zmq source {}: {}", settings_.endpoints[0].address(), last_error());
+    log::error("zmq source {}: {}", address_, last_error());
     return Fetched::failed;
   }
   if (!complete) {
-    refuse("it does not have two frames");
+    samples_.refuse("it does not have two frames");
     return Fetched::nothing;
   }
-  return accept() ? follow(header_) : Fetched::nothing;
-}
-
-/// Checks the fetched message; takes it or reports why not.
-bool ZmqSource::accept() {
-  const auto header = parse_header({head_.data(), head_.size()});
-  if (!header) return refuse("its first frame is not `topic {json}`");
-  if (!settings_.topic.empty() && header->topic != settings_.topic) return refuse("it has another topic");
-  const auto layout = layout_of(*header, payload_.size());
-  if (!layout && !is_readable(header->dtype))
-    return refuse(fmt::format("its dtype is '{}'{}; only cf32 (<c8), sc16 (<i2) and f32 (<f4) can be read",
-                              header->dtype, header->dtype == "<c16" ? ", complex128" : ""));
-  if (!layout) return refuse("it is not [n] or [channel][n] of cf32, sc16 or f32, or its size does not match");
-  if (layout->element != settings_.type())
-    return refuse(fmt::format("it holds {}, not {}", name_of(layout->element), name_of(settings_.type())));
-  if (layout->channels != settings_.channels)
-    return refuse(fmt::format("it has {} channel(s), not {}", layout->channels, settings_.channels));
-  const double rate = item_rate(*header);
-  if (rate <= 0 && settings_.rate_hz <= 0) return refuse("its header has no rate, and the file gives none");
-  if (rate > 0 && settings_.rate_hz > 0 && std::fabs(rate - settings_.rate_hz) > 1e-6 * settings_.rate_hz)
-    return refuse(fmt::format("it has {} samples a second, not {}", rate, settings_.rate_hz));
-  if (!in_range(*header)) return refuse("its numbers are out of range");
-  if (layout->samples == 0) return false;
-  if (settings_.rate_hz <= 0) settings_.rate_hz = rate;
-  header_ = *header;
-  layout_ = *layout;
-  return true;
-}
-
-bool ZmqSource::refuse(std::string_view why) {
-  ++refused_;
-  refusal_ = why;
-  std::uint64_t suppressed = 0;
-  if (limit_.allow(suppressed))
-    log::error("zmq source {}: ignored a message: {} ({} so far)", settings_.endpoints[0].address(), why, refused_);
-  return false;
-}
-
-/// Determines how many samples are missing since the previous message.
-ZmqSource::Fetched ZmqSource::follow(const Header& h) {
-  const double per_item = step(h);
-  const bool first = !std::exchange(begun_, true);
-  double missing = first ? 0 : static_cast<double>(h.gap);
-  if (h.sample) {
-    if (!first) missing = static_cast<double>(*h.sample) - static_cast<double>(expected_);
-    expected_ = *h.sample + std::llround(static_cast<double>(layout_.samples) * per_item);
+  switch (samples_.take(head_.text(), payload_.text())) {
+    case SampleMessages::Taken::message: return Fetched::message;
+    case SampleMessages::Taken::nothing: return Fetched::nothing;
+    case SampleMessages::Taken::restarted: break;
   }
-  const double items = missing / per_item;
-  if (items <= -1 || items > kMostMissingS * settings_.rate_hz) return Fetched::restarted;
-  lost_ = items < 1 ? 0 : std::llround(items);
-  look_at_tuning(h);
-  return Fetched::message;
-}
-
-/// A header has the frequency of its last sample. If it has none, or the configuration gives one, it is ignored.
-void ZmqSource::look_at_tuning(const Header& h) {
-  tuned_ = -1;
-  const bool other = !settings_.frequency_hz && h.frequency_hz != 0 && h.frequency_hz != frequency_hz_;
-  if (!other && !h.tuned) return;
-  const double items =
-      h.tuned && h.sample ? (static_cast<double>(*h.tuned) - static_cast<double>(*h.sample)) / step(h) : 0;
-  tuned_ = static_cast<std::int64_t>(std::clamp(std::ceil(items), 0.0, static_cast<double>(layout_.samples - 1)));
+  return Fetched::restarted;
 }
 
 }  // namespace iqd::radio::zmq
