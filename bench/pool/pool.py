@@ -41,7 +41,7 @@ ROWS = {
     "2 workers": (2, 1, 40, 0, {}),
     "4 workers": (4, 1, 40, 0, {}),
     "4 workers, half load": (4, 1, 40, 6.5536, {}),
-    "246 MB/s, as 61.44 MS/s of sc16": (4, 4, 20, 30.72, {"window": "256 MiB"}),
+    "246 MB/s, as 61.44 MS/s of sc16": (4, 4, 20, 30.72, {}),
     "one of 4 killed, half load": (4, 1, 40, 6.5536, {"ack_wait": "300 ms", "kill": True}),
 }
 
