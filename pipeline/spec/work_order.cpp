@@ -26,12 +26,12 @@ using nlohmann::ordered_json;
 constexpr int kVersion = 1;
 
 /// Puts `a.b` into the map `a`.
-void put(ordered_json& keys, const std::string& key, json value) {
+void put(ordered_json& keys, const std::string& key, const json& value) {
   const std::size_t dot = key.find('.');
   if (dot == key.npos)
-    keys[key] = std::move(value);
+    keys[key] = value;
   else
-    put(keys[key.substr(0, dot)], key.substr(dot + 1), std::move(value));
+    put(keys[key.substr(0, dot)], key.substr(dot + 1), value);
 }
 
 /// The keys that differ from their defaults, with the values that were read: of a file with numbers, the numbers.
