@@ -131,7 +131,8 @@ class Pool {
   virtual bool has_room() const noexcept = 0;
   /// Takes a block after `has_room`.
   virtual void send(const PoolBlock& block, PoolTicket& ticket) noexcept = 0;
-  /// Any thread: `waiter` is called until it is removed. Returns when no call runs any more.
+  /// Any thread: `waiter` is called until it is removed. `remove` returns when no such call runs any more, and no call
+  /// of a ticket.
   virtual void add(PoolWaiter& waiter) = 0;
   virtual void remove(PoolWaiter& waiter) = 0;
   /// Settles all blocks that are out, as stopped.

@@ -38,6 +38,7 @@ class DevicePool : public ::testing::Test {
   /// Runs on devices and in the pool, and on the host.
   void compare(Rig::Options options, const Script& script) {
     const Rig::Options alone = on_host(options);
+    rules.sent = 0;
     options.slots = 24;
     options.ring = 64 * 64;
     options.pool = std::make_shared<LoopbackPool>(rules, test_catalogue());
@@ -86,6 +87,27 @@ TEST_F(DevicePool, SeveralChannelsAndDevices) {
   options.lanes = 4;
   options.limits = kInPlace;
   compare(options, kScript);
+}
+
+/// Workers with a device: of a plan that is partly on the host, its results come from both.
+TEST_F(DevicePool, WorkersHaveDevices) {
+  rules.jitter_us = 100;
+  const auto devices = std::make_shared<std::atomic<int>>(0);
+  rules.backends = [devices](PipelineSpec& spec) {
+    spec.backend = {"cuda:0"};
+    ChosenBackends chosen;
+    chosen.backends.host = make_cpu_backend();
+    chosen.backends.devices.push_back(std::make_shared<FakeDevice>(++*devices));
+    chosen.names = "fake";
+    return chosen;
+  };
+  const StageLine device{"window", "{past: 40, future: 9}"};
+  const StageLine host{"failing", "{}", "host", {}, Side::host};
+  const StageLine last{"window", "{past: 5}", "last", {{"in", "host.out"}}};
+  compare(with({device, {"window", "{past: 5}", "last"}}, {"window", "last"}), kScript);
+  compare(with({device, host, last}, {"window", "host.out", "last"}), kScript);
+  compare(with({host, last}, {"host.out", "last"}), kScript);
+  EXPECT_EQ(*devices % 2, 0) << "two workers for each of these";
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include "base/error.hpp"
 #include "base/integer.hpp"
 #include "pipeline/plan/alignment.hpp"
-#include "pipeline/spec_plan.hpp"
 
 namespace iqd {
 
@@ -51,20 +50,6 @@ class OrderedPlan::LaneWork final : public BlockWork {
     set(block.block, {&window, 1}, lane);
   }
 
-  void enqueue(StreamView stream, StepClock* clock) noexcept override {
-    BlockWork::enqueue(stream, clock);
-    for (std::size_t i = 0; i < copies_.size(); ++i) {
-      if (copies_[i].size() == 0) continue;
-      const PortIo& from = io(owner_.ports_[i]);
-      const PlanPort& port = plan().ports[owner_.ports_[i]];
-      const auto bytes = static_cast<std::size_t>(from.length * port.shape.item_bytes());
-      if (bytes > 0)
-        owner_.backends_.devices.front()->copy(copies_[i].data(), port.pitch, from.data,
-                                               static_cast<std::size_t>(from.pitch), bytes,
-                                               static_cast<std::size_t>(from.rows), stream);
-    }
-  }
-
   Result result(std::size_t index) const noexcept {
     const PortIndex port = owner_.ports_[index];
     const PortIo& at = io(port);
@@ -77,17 +62,38 @@ class OrderedPlan::LaneWork final : public BlockWork {
   }
 
  private:
+  void copy_more(const PlanPart& part, StreamView stream) noexcept override {
+    for (std::size_t i = 0; i < copies_.size(); ++i) {
+      const PlanPort& port = plan().ports[owner_.ports_[i]];
+      if (copies_[i].size() == 0 || port.maker < part.begin || port.maker >= part.end) continue;
+      const PortIo& from = io(owner_.ports_[i]);
+      const auto bytes = static_cast<std::size_t>(from.length * port.shape.item_bytes());
+      if (bytes > 0)
+        backend_of(port.side).copy(copies_[i].data(), port.pitch, from.data, static_cast<std::size_t>(from.pitch),
+                                   bytes, static_cast<std::size_t>(from.rows), stream);
+    }
+  }
+
   const OrderedPlan& owner_;
   Buffer input_;
   std::vector<Buffer> copies_;  // of ports on a device
 };
 
 OrderedPlan::OrderedPlan(const WorkOrder& order, const Catalogue& catalogue, const std::vector<std::string>& backend,
-                         int lanes, std::size_t most_bytes) {
+                         int lanes, std::size_t most_bytes)
+    : OrderedPlan(
+          order, catalogue,
+          [&backend](PipelineSpec& spec) {
+            spec.backend = backend;
+            return choose_backends(spec);
+          },
+          lanes, most_bytes) {}
+
+OrderedPlan::OrderedPlan(const WorkOrder& order, const Catalogue& catalogue, const Choose& choose, int lanes,
+                         std::size_t most_bytes) {
   OrderedWork work = read_order(order, catalogue);
   build_ = std::move(work.build);
-  work.spec.backend = backend;
-  ChosenBackends chosen = choose_backends(work.spec);
+  ChosenBackends chosen = choose(work.spec);
   device_ = chosen.names;
   backends_ = std::move(chosen.backends);
   const PlanTarget target = target_of(work.spec, backends_);

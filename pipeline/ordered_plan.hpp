@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 #include "base/pool.hpp"
 #include "pipeline/engine/lanes.hpp"
 #include "pipeline/spec/work_order.hpp"
+#include "pipeline/spec_plan.hpp"
 
 namespace iqd {
 
@@ -22,9 +24,13 @@ struct OrderedBlock {
 /// What a worker computes by one order. Several lanes use it at once.
 class OrderedPlan {
  public:
+  /// Puts the backends into the spec, and opens them.
+  using Choose = std::function<ChosenBackends(PipelineSpec&)>;
   /// Throws SetupError if it is no order that this build can carry out, or if the samples or the results of a block
   /// need more than `most_bytes`. `lanes`: how many blocks at once.
   OrderedPlan(const WorkOrder& order, const Catalogue& catalogue, const std::vector<std::string>& backend, int lanes,
+              std::size_t most_bytes);
+  OrderedPlan(const WorkOrder& order, const Catalogue& catalogue, const Choose& choose, int lanes,
               std::size_t most_bytes);
   ~OrderedPlan();
   OrderedPlan(const OrderedPlan&) = delete;

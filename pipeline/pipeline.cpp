@@ -247,9 +247,8 @@ std::string Pipeline::stuck() const {
   const std::shared_ptr<Engine> engine = engines_.running();
   const std::lock_guard lock(exchange_);
   const auto too_long = [this](std::int64_t ns) { return static_cast<double>(ns) > spec_.realtime.hang_s * 0.5e9; };
-  // Blocks that wait for other hosts do not hang.
-  const bool waits = backends_.backends.pool && engine->lanes_busy() == 0;
-  if (!waits && !spec_.is_lossless(stream_) && too_long(engine->unfinished_ns())) return name_ + ": no block finishes";
+  if (!engine->waits_for_others() && !spec_.is_lossless(stream_) && too_long(engine->unfinished_ns()))
+    return name_ + ": no block finishes";
   return {};
 }
 

@@ -182,6 +182,46 @@ TEST(Pool, ALostBlockIsAGapAndRestartsStates) {
   EXPECT_EQ(outcome.sent[1][10].as<Word>(), sums);
 }
 
+/// Not even what a block before it has counted in the same memory.
+TEST(Pool, ALostBlockCountsNothing) {
+  LoopbackTheatre pool(test_catalogue());
+  pool.rules.loses = [](const SampleBlock& block) {
+    return block.seq % 3 == 2 ? std::optional(PoolLoss::lost) : std::nullopt;
+  };
+  const Outcome outcome = run(file("pool", "stages: [{parity: {}}]"), {{{.samples = 64 * 300}}});
+  std::uint64_t counted = 0;
+  for (const auto& [number, value] : outcome.status.tallies) counted += value;
+  EXPECT_EQ(counted, 64u * 200) << "each word is even or odd";
+}
+
+/// A block that other hosts take long for is not a stage that hangs, whatever the lanes of this one do.
+TEST(Pool, ABlockThatIsAwayDoesNotHang) {
+  Theatre theatre;
+  Script script;
+  for (int i = 0; i < 64; ++i) script.steps.push_back({.samples = 64});
+  script.ends = false;
+  theatre.scripts = {script};
+  LoopbackTheatre pool(test_catalogue());
+  std::atomic<bool> waits{true};
+  pool.rules.loses = [&](const SampleBlock& block) {
+    while (waits && block.seq == 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return std::optional<PoolLoss>();
+  };
+  Problems problems;
+  const auto pipeline = pipeline_with_pool(
+      file("pool", std::string(kChain) + ", overrun: drop, realtime: {hang: 500 ms}", "tape: {rate: 1 MS/s}"),
+      problems);
+  ASSERT_TRUE(problems.empty()) << problems.front().text();
+  pipeline->start();
+  ASSERT_TRUE(Rig::eventually([&] { return pipeline->status().published == 64u * 2; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));  // more than half of `hang`
+  EXPECT_EQ(pipeline->stuck(), "");
+  waits = false;
+  pipeline->stop();
+  pipeline->interrupt();
+  ASSERT_TRUE(Rig::eventually([&] { return pipeline->finished(); }));
+}
+
 /// Without room and without lanes of its own, a source that can wait waits.
 TEST(Pool, ASourceWaitsForRoom) {
   Theatre theatre;

@@ -72,14 +72,17 @@ bool BlockWork::has_positions(std::span<const PoolPort> ports) const noexcept {
   for (std::size_t i = 0; i < ports.size(); ++i) {
     const PlanPort& port = plan().ports[expected[i]];
     const Span& span = ports_.span(expected[i]);
+    const PoolPort& got = ports[i];
+    // They come from anywhere, so nothing is computed with them before.
+    const auto is_position = [](std::int64_t p) { return p >= 0 && p <= kMostPosition; };
+    if (!is_position(got.first) || !is_position(got.length)) return false;
     // The other host may have made more of a stream, for another of these ports.
-    const bool has_all =
-        port.shape.axis == Axis::stream
-            ? ports[i].first <= span.first && ports[i].length - (span.first - ports[i].first) >= span.length()
-            : ports[i].length >= 0 && ports[i].length <= span.length();
+    const bool has_all = port.shape.axis == Axis::stream
+                             ? got.first <= span.first && got.length - (span.first - got.first) >= span.length()
+                             : got.length <= span.length();
     const auto row = static_cast<std::size_t>(port.shape.row_count() * port.shape.item_bytes());
-    const bool is_sound = ports[i].first >= 0 && ports[i].length <= kMostPosition;
-    if (!is_sound || !has_all || ports[i].data.size() != static_cast<std::size_t>(ports[i].length) * row) return false;
+    const bool has_bytes = got.data.size() % row == 0 && got.data.size() / row == static_cast<std::size_t>(got.length);
+    if (!has_all || !has_bytes) return false;
   }
   return true;
 }
@@ -87,7 +90,11 @@ bool BlockWork::has_positions(std::span<const PoolPort> ports) const noexcept {
 /// Writes what came back to the ports, and nothing to those that are missing.
 void BlockWork::take_returned() noexcept {
   const std::vector<PortIndex>& returned = plan().away.returned;
-  for (std::size_t i = 0; i < returned.size(); ++i) take_port(returned[i], result_ ? &result_->ports()[i] : nullptr);
+  for (std::size_t i = 0; i < returned.size(); ++i) {
+    take_port(returned[i], result_ ? &result_->ports()[i] : nullptr);
+    // Also what steps that fail leave as it is: the numbers of a block before.
+    if (!result_) missing_.lose(returned[i]);
+  }
   for (StepIndex s = 0; s < plan().away.end && !result_; ++s) missing_.fail(s);
   missing_.spread(plan(), plan().away.end);
   result_.reset();
@@ -177,6 +184,7 @@ void BlockWork::run_part(const PlanPart& part, StreamView stream, StepClock* clo
   }
   if (clock) clock->mark(mark++, stream);
   copy_out(part, stream);
+  copy_more(part, stream);
   if (clock) clock->mark(mark, stream);
 }
 

@@ -86,6 +86,9 @@ class BlockWork : public Work {
   /// Whether the copies to a device's ring are a part of this work; else they are on its stream before it.
   virtual bool fills_ring() const noexcept { return false; }
   virtual void fill_ring(StreamView /*stream*/) noexcept {}
+  /// After the last step of a part.
+  virtual void copy_more(const PlanPart& /*part*/, StreamView /*stream*/) noexcept {}
+  Backend& backend_of(Side side) const noexcept { return on_device(side) ? *lane_->on(side).backend : *host_; }
 
  private:
   class DevicePart;
@@ -102,7 +105,6 @@ class BlockWork : public Work {
   void run_stage(StepIndex index, StageIo& io, StreamView stream) noexcept;
   void copy_out(const PlanPart& part, StreamView stream) noexcept;
   bool belongs(const PlanOutput& output, const PlanPart& part) const noexcept;
-  Backend& backend_of(Side side) const noexcept { return on_device(side) ? *lane_->on(side).backend : *host_; }
 
   Carries* carries_;
   Backend* host_;

@@ -118,11 +118,9 @@ Engine::Engine(Plan plan, EngineBackends backends, const EngineOptions& options,
                                (options.lanes - d + devices - 1) / devices, fills_within_works_);
   for (int s = 0; s < options.slots; ++s) works_.push_back(std::make_unique<SlotWork>(*this));
   rehearse();
-  if (backends_.pool) {
-    returns_ = std::make_unique<ReturnQueue>();
-    backends_.pool->add(*this);
-  }
+  if (backends_.pool) returns_ = std::make_unique<ReturnQueue>();
   publisher_.start(options.priority, [this, succession = std::move(succession)] { return succeed(succession); });
+  if (backends_.pool) backends_.pool->add(*this);
 }
 
 Engine::~Engine() {

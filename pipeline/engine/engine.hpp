@@ -96,6 +96,10 @@ class Engine final : private PoolWaiter {
   std::int64_t waiting_ns() const noexcept { return publisher_.waiting_ns(); }
   /// Nanoseconds since a block was last finished; 0 if none is outstanding.
   std::int64_t unfinished_ns() const noexcept { return ledger_.unfinished_ns(); }
+  /// Whether the oldest block is at another host, and no block runs that came back.
+  bool waits_for_others() const noexcept {
+    return publisher_.waits_for_others() && !is_returning_.load(std::memory_order_acquire);
+  }
   /// The host step that has run longest on its block.
   struct Slowest {
     std::string step;

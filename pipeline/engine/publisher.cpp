@@ -32,6 +32,7 @@ bool Publisher::next() {
   const InFlight* found = nullptr;
   const auto ready = [&] {
     found = in_flight_.front();
+    waits_for_others_.store(found && found->is_away, std::memory_order_relaxed);
     if (!found) return closed_.load(std::memory_order_acquire) && ledger_.all_computed();
     if (on_device_ && !found->is_away && wait_began_ns_.load(std::memory_order_relaxed) == 0)
       wait_began_ns_.store(steady_ns(), std::memory_order_relaxed);

@@ -61,6 +61,8 @@ class Publisher {
   bool has_ended() const noexcept { return ended_.load(std::memory_order_acquire); }
   /// How long the publisher has waited for the oldest block, if a device runs it.
   std::int64_t waiting_ns() const noexcept;
+  /// Whether the oldest block is at another host.
+  bool waits_for_others() const noexcept { return waits_for_others_.load(std::memory_order_relaxed); }
   Delivery& delivery() noexcept { return delivery_; }
   const Delivery& delivery() const noexcept { return delivery_; }
   const Watching& watching() const noexcept { return watching_; }
@@ -80,6 +82,7 @@ class Publisher {
   SpscQueue<InFlight> in_flight_{SlotMask::kMost};
   Bell results_;
   std::atomic<std::int64_t> wait_began_ns_{0};
+  std::atomic<bool> waits_for_others_{false};
   std::atomic<bool> closed_{false};
   std::atomic<bool> discarded_{false};
   std::atomic<bool> interrupted_{false};

@@ -109,6 +109,14 @@ StreamInfo stream_of(const json& from) {
   return stream;
 }
 
+/// JSON from anywhere: no deeper than what reads it calls itself.
+json shallow_json(const std::string& text) {
+  constexpr int kDeepest = 64;
+  return json::parse(text, [](int depth, json::parse_event_t, json&) {
+    return depth <= kDeepest ? true : throw SetupError("the order has too many levels");
+  });
+}
+
 /// A text that begins with @ names a file.
 bool names_file(const json& value) {
   if (value.is_string()) return value.get_ref<const std::string&>().starts_with('@');
@@ -164,7 +172,7 @@ WorkOrder make_order(const PipelineSpec& spec, const StreamInfo& stream, const P
 OrderedWork read_order(const WorkOrder& order, const Catalogue& catalogue) {
   if (hash_of(order.text) != order.hash) throw SetupError("the order is not the one that its block names");
   try {
-    return read_json(json::parse(order.text), catalogue);
+    return read_json(shallow_json(order.text), catalogue);
   } catch (const json::exception& e) {
     throw SetupError(fmt::format("the order is not one: {}", e.what()));
   }

@@ -58,6 +58,7 @@ TEST(WorkOrder, OthersAreRefused) {
            {text_of(kWindow, R"([{"port":"w.out","dtype":"i32","past":-1,"future":0}])"), "impossible reach"},
            {text_of(kWindow, R"([{"port":"w.out","dtype":"i32","past":1e30,"future":0}])"), ""},
            {text_of(kWindow, "[]", "64", "i33"), "unknown element"},
+           {text_of(std::string(200'000, '[') + std::string(200'000, ']'), kOut), "too many levels"},
            {text_of(kWindow, kOut, "0"), "block"},
            {text_of(kWindow, kOut, "100000000"), "no message can hold"},
            {text_of(R"([{"running":{"name":"w","from":"source"}}])", kOut), "a stage with a state"}}) {
