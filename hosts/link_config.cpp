@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hosts/link_config.hpp"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +20,9 @@ std::string_view host_of(std::string_view server) {
 }
 
 bool is_loopback(std::string_view host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
+  in_addr address{};  // a name may begin like an address
+  const bool is_address = ::inet_pton(AF_INET, std::string(host).c_str(), &address) == 1;
+  return host == "localhost" || host == "::1" || (is_address && host.starts_with("127."));
 }
 
 }  // namespace

@@ -4,9 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <deque>
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "net/nkey.hpp"
@@ -22,6 +24,8 @@ constexpr int kPingMs = 1000;
 constexpr int kMostPings = 2;
 /// What is written while there is no connection is refused: the sender repeats it.
 constexpr int kReconnectBytes = 64 << 10;
+/// So long a refusal without a repetition is shown.
+constexpr std::int64_t kRefusalNs = 10'000'000'000;
 
 /// Without the line of libnats' source that it begins with: `(conn.c:1905): `.
 std::string_view without_place(std::string_view reason) {
@@ -44,11 +48,32 @@ void must(natsStatus status, const std::string& what, jsErrCode code) {
   if (status != NATS_OK) throw SetupError(fmt::format("{}: {}", what, text_of(status, code)));
 }
 
-void NatsLink::State::note(const std::string& what) {
+void NatsLink::State::note_outage(const std::string& what) {
   const std::lock_guard lock(mutex);
-  if (ends || trouble == what) return;
-  trouble = what;
+  if (ends || outage == what) return;
+  outage = what;
   if (!what.empty()) log::warn("{}: {}", name, what);
+}
+
+void NatsLink::State::note_refusal(const std::string& what) {
+  const std::lock_guard lock(mutex);
+  if (ends) return;
+  const std::int64_t now = steady_ns();
+  if (refusal != what || now - refused_ns > kRefusalNs) log::warn("{}: {}", name, what);
+  refusal = what, refused_ns = now;
+}
+
+/// Empty if there was none lately.
+std::string NatsLink::State::late_refusal() const {
+  return steady_ns() - refused_ns < kRefusalNs ? refusal : std::string();
+}
+
+/// Without end: libnats may call a handler even after the one that it calls last.
+std::shared_ptr<NatsLink::State>* NatsLink::hold(std::shared_ptr<State> state) {
+  static std::mutex mutex;
+  static auto& all = *new std::deque<std::shared_ptr<State>>;
+  const std::lock_guard lock(mutex);
+  return &all.emplace_back(std::move(state));
 }
 
 Held<natsOptions> NatsLink::options_of(const LinkConfig& config, State& state) {
@@ -85,16 +110,15 @@ NatsLink::NatsLink(const LinkConfig& config, std::string name, std::function<voi
   state_->name = std::move(name);
   state_->reconnected = std::move(reconnected);
   const Held<natsOptions> options = options_of(config, *state_);
-  // libnats calls the last handler when the connection is gone for good, so this holds the state until then.
-  auto* const held = new std::shared_ptr<State>(state_);
+  auto* const held = hold(state_);
   natsOptions_SetErrorHandler(
       options.get(),
       [](natsConnection* connection, natsSubscription*, natsStatus status, void* closure) {
         const char* why = nullptr;
         natsConnection_GetLastError(connection, &why);
         (*static_cast<std::shared_ptr<State>*>(closure))
-            ->note(fmt::format("{}{}{}", natsStatus_GetText(status), why && *why ? ": " : "",
-                               why ? without_place(why) : std::string_view()));
+            ->note_refusal(fmt::format("{}{}{}", natsStatus_GetText(status), why && *why ? ": " : "",
+                                       why ? without_place(why) : std::string_view()));
       },
       held);
   natsOptions_SetDisconnectedCB(
@@ -102,7 +126,7 @@ NatsLink::NatsLink(const LinkConfig& config, std::string name, std::function<voi
       [](natsConnection*, void* closure) {
         State& state = **static_cast<std::shared_ptr<State>*>(closure);
         state.connected = false;
-        state.note("no connection to the server");
+        state.note_outage("no connection to the server");
       },
       held);
   natsOptions_SetReconnectedCB(
@@ -111,7 +135,7 @@ NatsLink::NatsLink(const LinkConfig& config, std::string name, std::function<voi
         State& state = **static_cast<std::shared_ptr<State>*>(closure);
         ++state.connections;
         state.connected = true;
-        state.note("");
+        state.note_outage("");
         const std::lock_guard lock(state.mutex);
         if (state.ends) return;
         log::info("{}: connected again", state.name);
@@ -121,20 +145,18 @@ NatsLink::NatsLink(const LinkConfig& config, std::string name, std::function<voi
   natsOptions_SetClosedCB(
       options.get(),
       [](natsConnection*, void* closure) {
-        const std::unique_ptr<std::shared_ptr<State>> last(static_cast<std::shared_ptr<State>*>(closure));
-        State& state = **last;
+        State& state = **static_cast<std::shared_ptr<State>*>(closure);
         const std::lock_guard lock(state.mutex);
         // After two refusals, libnats gives up a server for good.
-        if (!state.ends) state.failure = state.name + ": " + state.trouble;
+        const std::string refusal = state.late_refusal();
+        if (!state.ends) state.failure = state.name + ": " + (refusal.empty() ? state.outage : refusal);
       },
       held);
   natsConnection* connection = nullptr;
   const natsStatus status = natsConnection_Connect(&connection, options.get());
-  if (status != NATS_OK) {
-    delete held;
+  if (status != NATS_OK)
     throw SetupError(
         fmt::format("{}: cannot connect to {}: {}", state_->name, config.servers.front(), text_of(status)));
-  }
   connection_.reset(connection);
   state_->connected = natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED;
   jsOptions js;
@@ -149,6 +171,7 @@ NatsLink::~NatsLink() {
   {
     const std::lock_guard lock(state_->mutex);
     state_->ends = true;
+    state_->reconnected = nullptr;
   }
   stream_.reset();
   if (connection_) natsConnection_Close(connection_.get());
@@ -162,7 +185,7 @@ std::string NatsLink::server() const {
 
 std::string NatsLink::trouble() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->trouble;
+  return state_->outage.empty() ? state_->late_refusal() : state_->outage;
 }
 
 std::string NatsLink::failure() const {

@@ -54,7 +54,7 @@ class NatsLink {
   int connections() const noexcept { return state_->connections.load(std::memory_order_acquire); }
   /// The address of the server; empty while there is no connection.
   std::string server() const;
-  /// The last error; empty while all is well.
+  /// Why there is no connection, or what the server has refused lately; empty while all is well.
   std::string trouble() const;
   /// Why it will not connect again: a server has refused the key. Empty: it may.
   std::string failure() const;
@@ -70,15 +70,20 @@ class NatsLink {
   struct State {
     std::string name;
     std::function<void()> reconnected;
-    mutable std::mutex mutex;  // of `trouble`, and of calls of `reconnected`
-    std::string trouble;
+    mutable std::mutex mutex;  // of the following, and of calls of `reconnected`
+    std::string outage;        // empty: connected
+    std::string refusal;       // the last, of something on a connection
+    std::int64_t refused_ns = 0;
     std::string failure;
     std::atomic<bool> connected{false};
     std::atomic<int> connections{1};
     std::atomic<bool> ends{false};
 
-    void note(const std::string& what);
+    void note_outage(const std::string& what);
+    void note_refusal(const std::string& what);
+    std::string late_refusal() const;
   };
+  static std::shared_ptr<State>* hold(std::shared_ptr<State> state);
   static Held<natsOptions> options_of(const LinkConfig& config, State& state);
 
   std::shared_ptr<State> state_;

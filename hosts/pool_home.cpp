@@ -25,7 +25,7 @@ constexpr std::int64_t kTickNs = 10'000'000;
 /// A block that is not stored is published again after this, then after twice as long, up to the longest.
 constexpr std::int64_t kFirstRetryNs = 100'000'000, kLongestRetryNs = 1'000'000'000;
 constexpr std::int64_t kStreamCheckNs = 500'000'000;
-/// This thread ticks more often, unless the process was stopped.
+/// This thread ticks more often, unless the process was stopped; when it waits for the server is known.
 constexpr std::int64_t kPauseNs = 1'000'000'000;
 /// Blocks may be out as long as nothing is known of the pool's speed.
 constexpr int kFirstRoom = 4;
@@ -90,7 +90,7 @@ PoolHome::PoolHome(const PoolConfig& config, const PoolNeeds& needs)
         fmt::format("pool: '{}' has a home that does not answer: end it, or wait until the server has "
                     "noticed that its host is gone",
                     config.name));
-  streams_.make();
+  streams_.make(PoolStreams::kStartMs);
   streams_.purge();
   listen();
   sender_ = std::thread([this] { run(); });
@@ -169,12 +169,15 @@ void PoolHome::Inbox::put(Event event) {
 }
 
 void PoolHome::listen() {
-  subscriptions_.push_back(link_.listen(answers_ + '*', [inbox = inbox_](natsConnection*, Held<natsMsg> m) {
-    const std::string_view subject = natsMsg_GetSubject(m.get());
-    const std::string_view digits = subject.substr(subject.rfind('.') + 1);
+  subscriptions_.push_back(link_.listen(answers_ + "*.*", [inbox = inbox_](natsConnection*, Held<natsMsg> m) {
+    std::string_view subject = natsMsg_GetSubject(m.get());
     Answer answer;
-    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), answer.number);
-    if (read.ec != std::errc()) return;
+    for (std::uint64_t* const value : {&answer.number, &answer.streams}) {
+      const std::size_t dot = subject.rfind('.');
+      const std::string_view digits = subject.substr(dot + 1);
+      if (std::from_chars(digits.data(), digits.data() + digits.size(), *value).ec != std::errc()) return;
+      subject = subject.substr(0, dot);
+    }
     if (natsMsg_IsNoResponders(m.get())) {
       answer.error = kNobody;
       return inbox->put(answer);
@@ -253,14 +256,20 @@ bool PoolHome::take_events() {
 
 bool PoolHome::has_order(const WorkOrder& order) {
   if (std::ranges::find(orders_, order.hash) != orders_.end()) return true;
+  // All blocks wait for one answer, not for one each.
+  if (order_failed_ns_ != 0 && steady_ns() - order_failed_ns_ < kStreamCheckNs) return false;
   try {
     streams_.publish_order(order);
+    has_waited();
     trouble_.clear();
+    order_failed_ns_ = 0;
     orders_.push_back(order.hash);
     if (std::ssize(orders_) > PoolStreams::kMostOrders) orders_.pop_front();
     return true;
   } catch (const SetupError& e) {
+    has_waited();
     trouble_ = e.what();
+    order_failed_ns_ = ticked_ns_;
     return false;
   }
 }
@@ -275,7 +284,7 @@ void PoolHome::publish_orders_again() {
 void PoolHome::publish(std::uint64_t number, Out& out) {
   out.again_ns = steady_ns() + out.wait_ns;
   out.wait_ns = std::min(2 * out.wait_ns, kLongestRetryNs);
-  if (!link_.is_connected() || !has_order(*out.job.block.order)) return;
+  if (!link_.is_connected() || streams_are_lost_ || !has_order(*out.job.block.order)) return;
   const PoolBlock& block = out.job.block;
   scratch_ = block_head({run_, number, block.order->hash, *block.block});
   for (std::int64_t r = 0; r < block.rows; ++r)
@@ -283,7 +292,7 @@ void PoolHome::publish(std::uint64_t number, Out& out) {
                     static_cast<std::size_t>(block.row_bytes));
   // Without an id, by which the server would recognize a copy: what it has forgotten at a restart would be computed
   // twice anyway, and a message with an id is copied once more.
-  const std::string reply = answers_ + std::to_string(number);
+  const std::string reply = fmt::format("{}{}.{}", answers_, streams_made_, number);
   if (natsConnection_PublishRequest(link_.get(), names_.todo.c_str(), reply.c_str(), scratch_.data(),
                                     static_cast<int>(scratch_.size())) != NATS_OK)
     return;
@@ -293,15 +302,17 @@ void PoolHome::publish(std::uint64_t number, Out& out) {
 }
 
 void PoolHome::take(const Answer& answer) {
+  // Numbers of streams that are gone mean other blocks now.
+  if (answer.streams != streams_made_) return;
   const auto at = out_.find(answer.number);
   if (at == out_.end()) {
     // It has been settled meanwhile, and nobody must compute it.
-    if (answer.sequence != 0) streams_.remove_block(answer.sequence);
+    if (answer.sequence != 0) remove_block(answer.sequence);
     return;
   }
   Out& out = at->second;
   if (out.sequence != 0) {
-    if (answer.sequence != 0 && answer.sequence != out.sequence) streams_.remove_block(answer.sequence);
+    if (answer.sequence != 0 && answer.sequence != out.sequence) remove_block(answer.sequence);
     return;
   }
   out.is_refused = answer.error == JSStreamStoreFailedErr;
@@ -318,7 +329,7 @@ void PoolHome::take(const Poison& poison) {
   if (at != numbers_.end())
     settle(at->second, PoolLoss::poison);
   else if (poison.sequence != 0)
-    streams_.remove_block(poison.sequence);
+    remove_block(poison.sequence);
 }
 
 void PoolHome::take(const Here& here) {
@@ -350,8 +361,9 @@ void PoolHome::take(Arrived& arrived) {
     round_trip_.record(now - at->second.since_ns - head->compute_ns);
     finished_ns_.push_back(now);
     // A copy may still be in the queue.
-    if (at->second.published > 1 && at->second.sequence != 0) streams_.remove_block(at->second.sequence);
+    if (at->second.published > 1 && at->second.sequence != 0) remove_block(at->second.sequence);
     close(at);
+    const std::lock_guard waiters(waiters_mutex_);
     ticket->settle(std::make_unique<MessageResult>(std::move(arrived.message), std::move(head->ports)));
   }
 }
@@ -359,12 +371,13 @@ void PoolHome::take(Arrived& arrived) {
 void PoolHome::settle(std::uint64_t number, PoolLoss loss) {
   const auto at = out_.find(number);
   PoolTicket* const ticket = at->second.job.ticket;
-  if (at->second.sequence != 0) streams_.remove_block(at->second.sequence);
+  if (at->second.sequence != 0) remove_block(at->second.sequence);
   {
     const std::lock_guard lock(status_mutex_);
     ++status_.lost[static_cast<std::size_t>(loss)];
   }
   close(at);
+  const std::lock_guard waiters(waiters_mutex_);
   ticket->settle(loss);
 }
 
@@ -393,7 +406,7 @@ void PoolHome::look_at_clock() {
   }
   check_streams(now);
   for (const std::uint64_t number : unstored)
-    if (const auto at = out_.find(number); at != out_.end()) publish(number, at->second);
+    if (const auto at = out_.find(number); at != out_.end() && !interrupted_) publish(number, at->second);
   find_room(now);
 }
 
@@ -408,18 +421,37 @@ void PoolHome::excuse_pause(std::int64_t now_ns) {
 void PoolHome::check_streams(std::int64_t now_ns) {
   if (!streams_are_lost_ || !link_.is_connected() || now_ns - streams_checked_ns_ < kStreamCheckNs) return;
   streams_checked_ns_ = now_ns;
+  if (owner() == PoolStreams::Owner::other) return has_waited();
   try {
     streams_are_lost_ = false;
-    const bool is_new = streams_.make();
+    const bool is_new = streams_.make(PoolStreams::kAnswerMs);
+    has_waited();
     trouble_.clear();
     if (!is_new) return;
+    ++streams_made_;
     orders_.clear();
     numbers_.clear();
     for (auto& [number, out] : out_) out.sequence = 0, out.again_ns = 0;
   } catch (const SetupError& e) {
+    has_waited();
     streams_are_lost_ = true;
     trouble_ = e.what();
   }
+}
+
+/// If it is another home, this one ends: the other has purged what it had sent. Any thread.
+PoolStreams::Owner PoolHome::owner() {
+  const PoolStreams::Owner owner = streams_.owner();
+  if (owner != PoolStreams::Owner::other) return owner;
+  is_taken_ = true;
+  const std::lock_guard lock(status_mutex_);
+  failure_ = fmt::format("pool {}: another home has taken its streams", config_.name);
+  return owner;
+}
+
+/// Of streams that may be another home's, the number may be that of another block.
+void PoolHome::remove_block(std::uint64_t sequence) noexcept {
+  if (!is_taken_ && !streams_are_lost_) streams_.remove_block(sequence);
 }
 
 /// No more than the pool has done lately: what is too much for it is lost before it is sent, not after.
@@ -468,6 +500,13 @@ void PoolHome::fetch() {
       results.reset(made);
       natsSubscription_SetPendingLimits(made, -1, -1);
     }
+    // On a new connection, results may be those of another home.
+    const int connections = link_.connections();
+    if (!link_.is_connected() || (connections != owned_ && owner() != PoolStreams::Owner::us)) {
+      nats_Sleep(20);
+      continue;
+    }
+    owned_ = connections;
     look_at_queue();
     natsMsgList list{};
     const natsStatus status = natsSubscription_Fetch(&list, results.get(), kFetchBatch, kFetchMs, nullptr);
@@ -497,11 +536,11 @@ void PoolHome::look_at_queue() {
   if (js_GetConsumerInfo(&made, link_.stream(), names_.todo_stream.c_str(), kWorkers, &options, nullptr) != NATS_OK)
     return;
   const Held<jsConsumerInfo> info(made);
+  owner();
   const std::lock_guard lock(status_mutex_);
   status_.waiting = static_cast<std::int64_t>(info->NumPending);
   status_.idle_lanes = info->NumWaiting;
   status_.redelivered = static_cast<std::uint64_t>(info->NumRedelivered);
-  if (streams_.is_taken()) failure_ = fmt::format("pool {}: another home has taken its streams", config_.name);
 }
 
 std::string PoolHome::failure() const {

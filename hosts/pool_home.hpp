@@ -56,6 +56,7 @@ class PoolHome final : public Pool {
     bool is_refused = false;     // the server had no room, the last time
   };
   struct Answer {
+    std::uint64_t streams = 0;  // how often they had been made
     std::uint64_t number = 0;
     std::uint64_t sequence = 0;
     int error = 0;  // 0: stored
@@ -94,6 +95,9 @@ class PoolHome final : public Pool {
   bool has_order(const WorkOrder& order);
   void publish_orders_again();
   void excuse_pause(std::int64_t now_ns);
+  void has_waited() noexcept { ticked_ns_ = steady_ns(); }
+  PoolStreams::Owner owner();
+  void remove_block(std::uint64_t sequence) noexcept;
   void check_streams(std::int64_t now_ns);
   void settle(std::uint64_t number, PoolLoss loss);
   void close(std::map<std::uint64_t, Out>::iterator at);
@@ -126,7 +130,9 @@ class PoolHome final : public Pool {
   std::uint64_t next_number_ = 0;
   std::deque<std::int64_t> finished_ns_;  // times of the last results
   std::deque<std::string> orders_;        // published, as many as their stream holds
+  std::int64_t order_failed_ns_ = 0;
   std::int64_t ticked_ns_ = steady_ns();
+  std::uint64_t streams_made_ = 0;
   std::int64_t streams_checked_ns_ = 0;
   bool streams_are_lost_ = false;
   std::string trouble_;  // with orders or streams
@@ -144,7 +150,10 @@ class PoolHome final : public Pool {
   PoolStreams streams_;
   std::string answers_;  // subject
   std::vector<Held<natsSubscription>> subscriptions_;
-  std::int64_t queue_seen_ns_ = 0;  // for the thread that fetches
+  std::atomic<bool> is_taken_{false};  // the streams, by another home
+  // Used only by the thread that fetches.
+  std::int64_t queue_seen_ns_ = 0;
+  int owned_ = 0;  // the streams are this home's since so many connections
   std::thread sender_;
   std::thread fetcher_;
 };

@@ -68,6 +68,18 @@ SampleBlock block_of(const json& from) {
   return b;
 }
 
+/// A count that others may add up.
+int small_count(const json& value) {
+  constexpr int kMost = 4096;
+  const int count = whole_of<int>(value);
+  return count >= 0 && count <= kMost ? count : throw json::other_error::create(500, "out of range", &value);
+}
+
+std::int64_t duration_ns(const json& value) {
+  const auto ns = whole_of<std::int64_t>(value);
+  return ns >= 0 ? ns : throw json::other_error::create(500, "negative", &value);
+}
+
 /// What `read` makes of it; nothing if a key is missing or of another kind.
 template <class Read> auto attempt(Read read) -> std::optional<decltype(read())> {
   try {
@@ -132,8 +144,8 @@ std::optional<ResultHead> read_result(std::string_view message) {
   if (!parts) return std::nullopt;
   const json& head = parts->head;
   auto result = attempt([&] {
-    ResultHead r{head.at("run"),    whole_of<std::uint64_t>(head.at("seq")),       head.at("worker"),
-                 head.at("device"), whole_of<std::int64_t>(head.at("compute_ns")), {}};
+    ResultHead r{head.at("run"),    whole_of<std::uint64_t>(head.at("seq")), head.at("worker"),
+                 head.at("device"), duration_ns(head.at("compute_ns")),      {}};
     std::span<const std::byte> left = parts->rows;
     for (const json& port : head.at("ports")) {
       const auto bytes = whole_of<std::size_t>(port.at(2));
@@ -154,8 +166,8 @@ std::optional<HereMessage> read_here(std::string_view text) {
     return HereMessage{here.at("worker"),
                        here.at("build"),
                        here.at("device"),
-                       whole_of<int>(here.at("lanes")),
-                       whole_of<int>(here.at("busy")),
+                       small_count(here.at("lanes")),
+                       small_count(here.at("busy")),
                        whole_of<std::uint64_t>(here.at("done")),
                        here.at("trouble")};
   });

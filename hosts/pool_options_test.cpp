@@ -31,6 +31,8 @@ TEST(LinkConfig, ServersOnThisHostNeedNoEncryption) {
 TEST(LinkConfig, OtherHostsNeedIt) {
   EXPECT_EQ(problems_of(link_to({"nats://n1:4222"})),
             "'nats://n1:4222' is not encrypted and on another host: use tls://, or `insecure: true`\n");
+  EXPECT_EQ(problems_of(link_to({"nats://127.0.0.1.example:4222"})),
+            "'nats://127.0.0.1.example:4222' is not encrypted and on another host: use tls://, or `insecure: true`\n");
   LinkConfig open = link_to({"nats://n1:4222"});
   open.insecure = true;
   EXPECT_EQ(problems_of(open), "");

@@ -32,7 +32,9 @@ PoolStreams::PoolStreams(NatsLink& link, const PoolNames& names, const PoolConfi
       most_out_(most_out),
       run_(std::move(run)) {}
 
-bool PoolStreams::make() {
+bool PoolStreams::make(int wait_ms) {
+  jsOptions_Init(&wait_);
+  wait_.Wait = wait_ms;
   jsStreamConfig queue;
   jsStreamConfig_Init(&queue);
   queue.Retention = js_WorkQueuePolicy;
@@ -50,7 +52,7 @@ bool PoolStreams::make() {
   make_consumer(names_.todo_stream, kWorkers, names_.todo, true);
   make_consumer(names_.done_stream, kHome, names_.done, false);
   const std::int64_t before = created_;
-  created_ = look(names_.todo_stream)->Created;
+  created_ = look(names_.todo_stream, wait_ms)->Created;
   return created_ != before;
 }
 
@@ -64,11 +66,12 @@ void PoolStreams::make_stream(const std::string& name, const std::string& subjec
   config.Storage = config_.storage == Storage::file ? js_FileStorage : js_MemoryStorage;
   config.Replicas = config_.replicas;
   jsErrCode code = jsErrCode(0);
-  natsStatus status = js_AddStream(nullptr, link_.stream(), &config, nullptr, &code);
+  natsStatus status = js_AddStream(nullptr, link_.stream(), &config, &wait_, &code);
   if (status != NATS_OK && code == JSStreamNameExistErr) {
-    status = js_UpdateStream(nullptr, link_.stream(), &config, nullptr, &code);
-    if (status != NATS_OK && js_DeleteStream(link_.stream(), name.c_str(), nullptr, &code) == NATS_OK)
-      status = js_AddStream(nullptr, link_.stream(), &config, nullptr, &code);
+    status = js_UpdateStream(nullptr, link_.stream(), &config, &wait_, &code);
+    // Not if there was no answer.
+    if (status != NATS_OK && code != 0 && js_DeleteStream(link_.stream(), name.c_str(), &wait_, &code) == NATS_OK)
+      status = js_AddStream(nullptr, link_.stream(), &config, &wait_, &code);
   }
   must(status, fmt::format("pool: the stream {}, {} bytes", name, config.MaxBytes), code);
 }
@@ -85,25 +88,30 @@ void PoolStreams::make_consumer(const std::string& stream, const char* name, con
   config.MaxAckPending = most_out_ + 2;
   config.MaxWaiting = kMostWaiting;
   jsErrCode code = jsErrCode(0);
-  natsStatus status = js_AddConsumer(nullptr, link_.stream(), stream.c_str(), &config, nullptr, &code);
-  if (status != NATS_OK && js_DeleteConsumer(link_.stream(), stream.c_str(), name, nullptr, nullptr) == NATS_OK)
-    status = js_AddConsumer(nullptr, link_.stream(), stream.c_str(), &config, nullptr, &code);
+  natsStatus status = js_AddConsumer(nullptr, link_.stream(), stream.c_str(), &config, &wait_, &code);
+  if (status != NATS_OK && code != 0 &&
+      js_DeleteConsumer(link_.stream(), stream.c_str(), name, &wait_, nullptr) == NATS_OK)
+    status = js_AddConsumer(nullptr, link_.stream(), stream.c_str(), &config, &wait_, &code);
   must(status, fmt::format("pool: the consumer {} of {}", name, stream), code);
 }
 
-Held<jsStreamInfo> PoolStreams::look(const std::string& stream) const {
+Held<jsStreamInfo> PoolStreams::look(const std::string& stream, int wait_ms) const {
+  jsOptions options;
+  jsOptions_Init(&options);
+  options.Wait = wait_ms;
   jsStreamInfo* made = nullptr;
   jsErrCode code = jsErrCode(0);
-  must(js_GetStreamInfo(&made, link_.stream(), stream.c_str(), nullptr, &code), "pool: " + stream, code);
+  must(js_GetStreamInfo(&made, link_.stream(), stream.c_str(), &options, &code), "pool: " + stream, code);
   return Held<jsStreamInfo>(made);
 }
 
-bool PoolStreams::is_taken() const {
+PoolStreams::Owner PoolStreams::owner() const {
   try {
-    const Held<jsStreamInfo> info = look(names_.todo_stream);
-    return info->Config && info->Config->Description && run_ != info->Config->Description;
+    const Held<jsStreamInfo> info = look(names_.todo_stream, kAnswerMs);
+    if (!info->Config || !info->Config->Description) return Owner::none;
+    return run_ == info->Config->Description ? Owner::us : Owner::other;
   } catch (const SetupError&) {
-    return false;  // not there now
+    return Owner::none;
   }
 }
 
@@ -120,7 +128,7 @@ void PoolStreams::publish_order(const WorkOrder& order) {
                                  link_.most_bytes()));
   jsPubOptions options;
   jsPubOptions_Init(&options);
-  options.MaxWait = 1000;
+  options.MaxWait = kAnswerMs;
   jsErrCode code = jsErrCode(0);
   must(js_Publish(nullptr, link_.stream(), names_.plan_of(order.hash).c_str(), order.text.data(),
                   static_cast<int>(order.text.size()), &options, &code),

@@ -16,12 +16,16 @@ class PoolStreams {
   /// `most_out`: blocks that may be out. `run`: of this home.
   PoolStreams(NatsLink& link, const PoolNames& names, const PoolConfig& config, const PoolNeeds& needs, int most_out,
               std::string run);
-  /// Makes what is missing. Returns whether the stream of blocks is another than before. Throws SetupError.
-  bool make();
+  /// How long a server may take for an answer: at the start, and while blocks wait.
+  static constexpr int kStartMs = 3000, kAnswerMs = 400;
+  /// Makes what is missing; each request may take `wait_ms`. Returns whether the stream of blocks is another than before.
+  /// Throws SetupError.
+  bool make(int wait_ms);
   /// Removes all blocks and results. Throws SetupError.
   void purge();
-  /// Another home has made them its own.
-  bool is_taken() const;
+  /// Whose the streams are. Any thread.
+  enum class Owner { none, us, other };
+  Owner owner() const;  // none: they are not there, or the server does not answer
   void publish_order(const WorkOrder& order);
   /// Removes a block; nothing waits for the answer.
   void remove_block(std::uint64_t sequence) noexcept;
@@ -29,7 +33,7 @@ class PoolStreams {
  private:
   void make_stream(const std::string& name, const std::string& subject, const jsStreamConfig& base);
   void make_consumer(const std::string& stream, const char* name, const std::string& subject, bool counts_tries);
-  Held<jsStreamInfo> look(const std::string& stream) const;
+  Held<jsStreamInfo> look(const std::string& stream, int wait_ms) const;
 
   NatsLink& link_;
   const PoolNames names_;
@@ -38,6 +42,7 @@ class PoolStreams {
   int most_out_;
   const std::string run_;
   std::int64_t created_ = 0;
+  jsOptions wait_{};  // of what `make` asks for
 };
 
 }  // namespace iqd::hosts

@@ -20,14 +20,15 @@ constexpr int kAnswerMs = 1000;
 
 class NatsBlock final : public HeldBlock {
  public:
-  NatsBlock(NatsLink& link, const PoolNames& names, Held<natsMsg> message, BlockHead head,
-            std::span<const std::byte> samples)
+  NatsBlock(NatsLink& link, const PoolNames& names, std::shared_ptr<natsSubscription> from, int connections,
+            Held<natsMsg> message, BlockHead head, std::span<const std::byte> samples)
       : link_(link),
         names_(names),
+        from_(std::move(from)),
         message_(std::move(message)),
         head_(std::move(head)),
         samples_(samples),
-        connections_(link.connections()) {}
+        connections_(connections) {}
   const BlockHead& head() const noexcept override { return head_; }
   std::span<const std::byte> samples() const noexcept override { return samples_; }
   void beat() noexcept override {
@@ -51,6 +52,7 @@ class NatsBlock final : public HeldBlock {
  private:
   NatsLink& link_;
   const PoolNames& names_;
+  std::shared_ptr<natsSubscription> from_;  // libnats answers by way of it
   Held<natsMsg> message_;
   BlockHead head_;
   std::span<const std::byte> samples_;
@@ -73,12 +75,21 @@ class NatsWork final : public WorkLink {
   }
 
  private:
-  Held<natsSubscription> subscribe();
+  /// Fetches blocks for one thread at a time.
+  struct Fetcher {
+    std::shared_ptr<natsSubscription> subscription;
+    int connections = 0;  // of the link: since then it exists
+  };
+  Fetcher subscribe();
+  void keep(Fetcher fetcher) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(fetcher));
+  }
 
   const PoolNames names_;
   NatsLink link_;
   std::mutex mutex_;
-  std::vector<Held<natsSubscription>> idle_;  // each is for one thread at a time
+  std::vector<Fetcher> idle_;
 };
 
 std::optional<HomeFacts> NatsWork::home() {
@@ -86,13 +97,16 @@ std::optional<HomeFacts> NatsWork::home() {
 }
 
 /// Null: the server has no such pool yet, or does not answer.
-Held<natsSubscription> NatsWork::subscribe() {
+NatsWork::Fetcher NatsWork::subscribe() {
+  const int connections = link_.connections();
   {
     const std::lock_guard lock(mutex_);
+    // One of an earlier connection may hold a block that this server does not know.
+    std::erase_if(idle_, [&](const Fetcher& f) { return f.connections != connections; });
     if (!idle_.empty()) {
-      auto subscription = std::move(idle_.back());
+      Fetcher fetcher = std::move(idle_.back());
       idle_.pop_back();
-      return subscription;
+      return fetcher;
     }
   }
   jsSubOptions options;
@@ -102,34 +116,30 @@ Held<natsSubscription> NatsWork::subscribe() {
   natsSubscription* made = nullptr;
   js_PullSubscribe(&made, link_.stream(), names_.todo.c_str(), kWorkers, nullptr, &options, nullptr);
   if (made) natsSubscription_SetPendingLimits(made, -1, -1);
-  return Held<natsSubscription>(made);
+  return {std::shared_ptr<natsSubscription>(made, Destroy()), connections};
 }
 
 std::unique_ptr<HeldBlock> NatsWork::fetch(int wait_ms) {
-  auto subscription = subscribe();
-  if (!subscription) {
+  Fetcher fetcher = subscribe();
+  if (!fetcher.subscription) {
     nats_Sleep(std::min(wait_ms, 100));
     return nullptr;
   }
   natsMsgList list{};
-  const natsStatus status = natsSubscription_Fetch(&list, subscription.get(), 1, wait_ms, nullptr);
+  const natsStatus status = natsSubscription_Fetch(&list, fetcher.subscription.get(), 1, wait_ms, nullptr);
   if (status != NATS_OK || list.Count == 0) {
     if (status != NATS_TIMEOUT) nats_Sleep(20);
-    if (status == NATS_OK || status == NATS_TIMEOUT) {
-      const std::lock_guard lock(mutex_);
-      idle_.push_back(std::move(subscription));
-    }
+    if (status == NATS_OK || status == NATS_TIMEOUT) keep(std::move(fetcher));
     return nullptr;
   }
   Held<natsMsg> message(std::exchange(list.Msgs[0], nullptr));
   natsMsgList_Destroy(&list);
-  {
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(subscription));
-  }
+  keep(fetcher);
   std::span<const std::byte> samples;
   auto head = read_block(data_of(message.get()), samples);
-  if (head) return std::make_unique<NatsBlock>(link_, names_, std::move(message), std::move(*head), samples);
+  if (head)
+    return std::make_unique<NatsBlock>(link_, names_, fetcher.subscription, fetcher.connections, std::move(message),
+                                       std::move(*head), samples);
   // Nobody can do anything with it.
   natsMsg_Term(message.get(), nullptr);
   return nullptr;

@@ -25,7 +25,7 @@ using std::chrono::milliseconds;
 constexpr int kFetchMs = 500;
 /// A block that this worker cannot compute goes to others, and not at once to this one again.
 constexpr int kRefusalMs = 200;
-constexpr std::size_t kMostPlans = 4;
+constexpr std::size_t kMostPlans = 4;  // of a pool
 /// How long results are offered to a server that does not answer.
 constexpr std::int64_t kSendNs = 5'000'000'000;
 
@@ -187,16 +187,19 @@ std::string Worker::result_of(const hosts::HeldBlock& block, const OrderedPlan& 
 }
 
 std::shared_ptr<OrderedPlan> Worker::plan_of(PoolWork& pool, const std::string& hash) {
-  const std::lock_guard lock(plan_mutex_);
-  const auto known = std::ranges::find(plans_, hash, [](const auto& p) { return p.first; });
-  if (known != plans_.end()) return known->second;
+  const std::lock_guard lock(pool.plan_mutex);
+  const auto known = std::ranges::find(pool.plans, hash, [](const auto& p) { return p.first; });
+  if (known != pool.plans.end()) {
+    pool.plans.splice(pool.plans.end(), pool.plans, known);
+    return known->second;
+  }
   const std::string text = pool.link->order(hash);
   if (text.empty()) throw SetupError(std::string(hosts::kNoOrder));
   auto plan = std::make_shared<OrderedPlan>(WorkOrder{text, hash}, catalogue_, config_.backend, lanes(),
                                             pool.link->most_bytes());
   log::info("work {}: computes what '{}' orders, on {}", pool.name, plan->pipeline(), plan->device());
-  plans_.emplace_back(hash, plan);
-  if (plans_.size() > kMostPlans) plans_.pop_front();
+  pool.plans.emplace_back(hash, plan);
+  if (pool.plans.size() > kMostPlans) pool.plans.pop_front();
   return plan;
 }
 

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <list>
 #include <memory>
@@ -59,7 +58,9 @@ class Worker {
     std::atomic<bool> admitted{false};
     std::atomic<double> ack_wait_s{1};
     std::atomic<double> patience_s{2};
-    mutable std::mutex mutex;  // of the following
+    std::mutex plan_mutex;
+    std::list<std::pair<std::string, std::shared_ptr<OrderedPlan>>> plans;  // by hash; the last used last
+    mutable std::mutex mutex;                                               // of the following
     std::string trouble;
     std::string refusal;  // of the last block
   };
@@ -97,8 +98,6 @@ class Worker {
   SlotMask lanes_;
   std::mutex lane_mutex_;
   std::condition_variable lane_free_;
-  std::mutex plan_mutex_;
-  std::deque<std::pair<std::string, std::shared_ptr<OrderedPlan>>> plans_;  // the newest last
   std::mutex held_mutex_;
   std::list<Held> held_;
   std::vector<std::thread> threads_;

@@ -3,6 +3,7 @@
 """A NATS server of a test's own, the keys of its users, and a client that speaks the protocol as text."""
 
 import base64
+import contextlib
 import json
 import os
 import pathlib
@@ -11,6 +12,7 @@ import signal
 import socket
 import struct
 import subprocess
+import threading
 import time
 
 import iqd
@@ -101,6 +103,59 @@ class Server:
 
     def resume(self):
         self.process.send_signal(signal.SIGCONT)
+
+
+class Relay:
+    """A network before the server that can be cut. Ends with the `with` block."""
+
+    def __init__(self, server):
+        self._server = server
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"nats://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._lock = threading.Lock()
+        self._ends = []
+        self._is_cut = False
+
+    def __enter__(self):
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self._listener.close()
+        self.cut()
+
+    def cut(self):
+        with self._lock:
+            self._is_cut = True
+            for end in self._ends:
+                with contextlib.suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+                end.close()
+            self._ends = []
+
+    def heal(self):
+        self._is_cut = False
+
+    def _accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                near = self._listener.accept()[0]
+                with self._lock:
+                    if self._is_cut:
+                        near.close()
+                        continue
+                    far = socket.create_connection(("127.0.0.1", self._server.port))
+                    self._ends += [near, far]
+                for pair in ((near, far), (far, near)):
+                    threading.Thread(target=self._pass, args=pair, daemon=True).start()
+
+    @staticmethod
+    def _pass(source, to):
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 16):
+                to.sendall(data)
+        with contextlib.suppress(OSError):
+            to.shutdown(socket.SHUT_RDWR)
 
 
 class Client:

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of pools share: a server, homes, workers, and a watch over the sum of the samples."""
 
+import http.client
 import signal
 import sys
 import threading
@@ -68,7 +69,7 @@ class Home(iqd.Daemon):
         while not self._over.wait(0.1):
             try:
                 status = self.door.status()
-            except (OSError, ValueError, AssertionError, IndexError):
+            except (OSError, ValueError, AssertionError, IndexError, http.client.HTTPException):
                 continue
             self.looks += 1
             # What is in flight is the rest of the sum, so a sum that is too large would make it huge.
@@ -92,7 +93,7 @@ class Home(iqd.Daemon):
         while time.monotonic() < ends:
             try:
                 status = self.status()
-            except OSError:
+            except (OSError, http.client.HTTPException):
                 break
             if condition(status):
                 return status
@@ -113,13 +114,13 @@ class PoolTest(iqd.SystemTest):
         self.server = self.enterContext(nats.Server(self.folder / "server"))
 
     def record(self, count, channels=1, rate=RATE):
+        self.period = count
         return iqd.write_recording(self.folder / "noise", noise(count, channels), rate)
 
-    def record_again(self, count, spec):
-        """The same pipeline on a file that repeats the first one, for two periods and two blocks."""
-        x = np.resize(noise(count), 2 * count + 2 * BLOCK)
-        path = iqd.write_recording(self.folder / "repeated", x, RATE)
-        return {**spec, "source": {"file": {"path": str(path)}}}
+    def record_again(self):
+        """A file that repeats the recording, for two periods and two blocks."""
+        x = np.resize(noise(self.period), 2 * self.period + 2 * BLOCK)
+        return iqd.write_recording(self.folder / "repeated", x, RATE)
 
     def spec(self, recording, stages=None, sink="out.npy", backend=("pool",), block=BLOCK, source=None, pool=None,
              port="fir.out", **more):
@@ -131,9 +132,9 @@ class PoolTest(iqd.SystemTest):
             spec["pool"] = {"servers": [self.server.url], "name": "band", "window": "1 MiB", **(pool or {})}
         return spec
 
-    def live(self, recording, **keys):
-        """A source that does not wait."""
-        return self.spec(recording, source={"pace": True, **keys.pop("source", {})}, overrun="drop", **keys)
+    def live(self, recording, repeat=True, **keys):
+        """A source that does not wait, and does not end."""
+        return self.spec(recording, source={"pace": True, "repeat": repeat}, overrun="drop", **keys)
 
     def worker(self, name="w1", **keys):
         return self.enterContext(Worker(self.server, self.folder, name, **keys))
@@ -149,7 +150,8 @@ class PoolTest(iqd.SystemTest):
     def alone(self, spec, sink="alone.npy"):
         """The array that one host makes of the same pipeline, as fast as it can."""
         spec = {key: value for key, value in spec.items() if key not in ("backend", "pool", "monitor", "overrun")}
-        spec["source"] = {"file": {k: v for k, v in spec["source"]["file"].items() if k != "pace"}}
+        file = spec["source"]["file"]
+        spec["source"] = {"file": {"path": str(self.record_again()) if file.get("repeat") else file["path"]}}
         spec["sinks"] = [{**spec["sinks"][0], "file": {"path": str(self.folder / sink), "overwrite": True}}]
         path = self.folder / "alone.yaml"
         path.write_text(yaml.safe_dump(spec), encoding="utf-8")
@@ -169,20 +171,18 @@ class PoolTest(iqd.SystemTest):
         home.signal()
         return self.end(home)
 
-    def assertWhole(self, home, spec, name="out.npy"):
+    def assertWhole(self, home, spec, name="out.npy", **end):
         """Nothing was dropped, and the array is that of one host, to the byte."""
-        status = self.end(home)
+        status = self.end(home, **end)
         self.assertEqual(sum(status["dropped"].values()), 0, f"{status}\n{home.text}")
         np.testing.assert_array_equal(np.load(self.folder / name), self.alone(spec))
         return status
 
-    def assertPieces(self, status, spec, settled=TAPS, name="out.npy", period=0):
-        """Each message has the rows that one host makes at its position, except those that a gap reaches into.
-
-        `period`: after so many samples the file begins again.
-        """
+    def assertPieces(self, status, spec, settled=TAPS, name="out.npy"):
+        """Each message has the rows that one host makes at its position, except those that a gap reaches into."""
         y, messages = np.load(self.folder / name), np.load(self.folder / name.replace(".npy", ".messages.npy"))
-        expected = self.alone(self.record_again(period, spec) if period else spec)
+        expected = self.alone(spec)
+        period = self.period if spec["source"]["file"].get("repeat") else len(expected)
         self.assertEqual(len(y), status["published"])
         self.assertEqual(int(messages["rows"].sum()), len(y))
         since_gap = settled
@@ -193,7 +193,7 @@ class PoolTest(iqd.SystemTest):
             end = sample + rows
             since_gap = 0 if gap else since_gap
             skip = max(0, min(rows, settled - since_gap))
-            at = sample if not period or sample < period else period + sample % period
+            at = sample if sample < period else period + sample % period
             np.testing.assert_array_equal(y[first + skip:first + rows], expected[at + skip:at + rows])
             since_gap += rows
         return messages

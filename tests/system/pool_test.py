@@ -93,7 +93,7 @@ class Workers(pool_case.PoolTest):
 
     def test_a_worker_is_killed_at_half_load(self):
         """A live stream loses nothing: others have its blocks after `ack_wait`."""
-        spec = self.live(self.record(400 * BLOCK), pool={**SURE, "window": "8 MiB"})
+        spec = self.live(self.record(100 * BLOCK), pool={**SURE, "window": "8 MiB"})
         home = self.home(spec)
         first, second = self.worker("first", lanes=2), self.worker("second", lanes=2)
         self.wait_for_workers(first, second)
@@ -109,8 +109,8 @@ class Workers(pool_case.PoolTest):
 
     def test_a_frozen_worker_is_late(self):
         """What it has is poison where only one worker may try, to the sample; its late results are left out."""
-        spec = self.live(self.record(500 * BLOCK),
-                         pool={"patience": "20 s", "ack_wait": "300 ms", "tries": 1, "window": "8 MiB"})
+        spec = self.live(self.record(100 * BLOCK),
+                         pool={"patience": "20 s", "ack_wait": "2 s", "tries": 1, "window": "8 MiB"})
         home = self.home(spec)
         frozen = self.worker("frozen")
         home.progress(20)
@@ -132,7 +132,7 @@ class Workers(pool_case.PoolTest):
         self.assertPieces(status, spec)
 
     def test_the_doctor_finds_home_and_workers(self):
-        spec = self.live(self.record(2000 * BLOCK), pool={"window": "1 MiB"})
+        spec = self.live(self.record(100 * BLOCK), pool={"window": "1 MiB"})
         path = self.folder / "home.yaml"
 
         def verdicts():
@@ -170,7 +170,7 @@ class Workers(pool_case.PoolTest):
         self.assertWhole(home, spec)
 
     def test_own_lanes_continue_without_workers(self):
-        spec = self.live(self.record(250 * BLOCK), backend=["cpu", "pool"], pool={**SURE, "window": "8 MiB"})
+        spec = self.live(self.record(100 * BLOCK), backend=["cpu", "pool"], pool={**SURE, "window": "8 MiB"})
         home = self.home(spec)
         worker = self.worker()
         home.progress(20)
@@ -191,8 +191,7 @@ class Workers(pool_case.PoolTest):
         self.assertEqual(first.stop(), 0, first.text)
         self.assertLess(time.monotonic() - began, 5)
         self.assertRegex(first.text, r"band: [1-9]\d* blocks done, 0 refused")
-        self.assertWhole(home, spec)
-        self.assertLess(time.monotonic() - began, 25, "no block waited for `ack_wait`")
+        self.assertWhole(home, spec, seconds=25)  # no block waited for `ack_wait`
 
 
 class Homes(pool_case.PoolTest):
@@ -204,6 +203,23 @@ class Homes(pool_case.PoolTest):
         self.assertIn("'band' has a home already", second.text)
         self.worker()
         self.assertWhole(home, spec)
+
+    def test_a_home_returns(self):
+        """Its network was cut, and another one has taken its place: that one stays."""
+        relay = self.enterContext(nats.Relay(self.server))
+        spec = self.live(self.record(100 * BLOCK))
+        home = self.home({**spec, "pool": {**spec["pool"], "servers": [relay.url]}})
+        worker = self.worker()
+        home.progress()
+        relay.cut()
+        second = self.spec(self.folder / "noise.sigmf-meta", [fir(SLOW, seed=9)], sink="second.npy", pool=SURE)
+        other = self.home(second, "second")
+        other.progress()
+        relay.heal()
+        self.assertNotEqual(home.wait(), 0, home.text)
+        self.assertIn("another home has taken its streams", home.text)
+        self.assertWhole(other, second, "second.npy")
+        self.assertEqual(worker.stop(), 0)
 
     def test_a_home_is_killed(self):
         """The next one has none of its blocks, and none of its results."""
@@ -234,16 +250,16 @@ class Homes(pool_case.PoolTest):
 
     def test_reload_under_load(self):
         """Other blocks and another filter, each from one block on, without a loss."""
-        recording = self.record(700 * BLOCK)
+        recording = self.record(2000 * BLOCK)
         pool = {**SURE, "window": "8 MiB"}
-        spec = self.live(recording, pool=pool)
+        spec = self.live(recording, repeat=False, pool=pool)
         home = self.home(spec)
         self.wait_for_workers(self.worker("first"), self.worker("second"))
         home.progress(20)
         before = home.status()
-        variants = [{"block": 1000}, {"block": 3 * BLOCK}, {"stages": [fir(seed=9)]}]
+        variants = [{"block": 2000}, {"block": 3 * BLOCK}, {"stages": [fir(seed=9)]}]
         for turn, variant in enumerate(variants):
-            self.reload(home, self.live(recording, pool=pool, **variant))
+            self.reload(home, self.live(recording, repeat=False, pool=pool, **variant))
             home.until(lambda s, n=turn + 1: s["reloads"] == n)
             home.progress(20)
         status = self.stop(home)
@@ -251,7 +267,7 @@ class Homes(pool_case.PoolTest):
         # One filter up to some block, the other one behind it.
         y, messages = np.load(self.folder / "out.npy"), np.load(self.folder / "out.messages.npy")
         one = self.alone(spec)
-        other = self.alone(self.live(recording, stages=[fir(seed=9)]), "other.npy")
+        other = self.alone(self.live(recording, repeat=False, stages=[fir(seed=9)]), "other.npy")
         start = int(messages["sample"][messages["gap"] > 0][-1]) if (messages["gap"] > 0).any() else 0
         row = int(messages["row"][messages["sample"] == start][0])
         n = len(y) - row - TAPS
@@ -263,7 +279,7 @@ class Homes(pool_case.PoolTest):
 
     def test_many_filters(self):
         """Workers have the order of each block, however many orders there were."""
-        home = self.home(self.live(self.record(1000 * BLOCK), stages=[fir(31)]))
+        home = self.home(self.live(self.record(100 * BLOCK), stages=[fir(31)]))
         worker = self.worker()
         home.progress()
         taps = np.array(fir(31)["fir"]["taps"])
@@ -329,7 +345,7 @@ class Keys(pool_case.PoolTest):
                 refused = self.worker(name, **key)
                 began = time.monotonic()
                 self.assertEqual(refused.wait(), 1, refused.text)
-                self.assertLess(time.monotonic() - began, 5)
+                self.assertLess(time.monotonic() - began, 10)
                 self.assertIn("Authorization", refused.text)
                 other = self.home({**spec, "pool": {**spec["pool"], "name": name, **{"key": "", **key}}}, name,
                                   watched=False)
