@@ -69,7 +69,7 @@ class NatsWork final : public WorkLink {
   std::string failure() const override { return link_.failure(); }
   std::optional<HomeFacts> home() override;
   std::unique_ptr<HeldBlock> fetch(int wait_ms) override;
-  std::string order(const std::string& hash) override;
+  std::optional<std::string> order(const std::string& hash) override;
   void say(const HereMessage& here) noexcept override {
     natsConnection_PublishString(link_.get(), names_.here.c_str(), here_text(here).c_str());
   }
@@ -145,10 +145,15 @@ std::unique_ptr<HeldBlock> NatsWork::fetch(int wait_ms) {
   return nullptr;
 }
 
-std::string NatsWork::order(const std::string& hash) {
+std::optional<std::string> NatsWork::order(const std::string& hash) {
+  jsOptions options;
+  jsOptions_Init(&options);
+  options.Wait = kAnswerMs;
   natsMsg* found = nullptr;
-  js_GetLastMsg(&found, link_.stream(), names_.plan_stream.c_str(), names_.plan_of(hash).c_str(), nullptr, nullptr);
+  const natsStatus status = js_GetLastMsg(&found, link_.stream(), names_.plan_stream.c_str(),
+                                          names_.plan_of(hash).c_str(), &options, nullptr);
   const Held<natsMsg> held(found);
+  if (status != NATS_OK && status != NATS_NOT_FOUND) return std::nullopt;
   return found ? std::string(data_of(found)) : std::string();
 }
 

@@ -52,8 +52,8 @@ class WorkLink {
   virtual std::optional<HomeFacts> home() = 0;
   /// The next block, if one comes within this time.
   virtual std::unique_ptr<HeldBlock> fetch(int wait_ms) = 0;
-  /// The text of an order; empty if there is none.
-  virtual std::string order(const std::string& hash) = 0;
+  /// The text of an order; empty if there is none. Nothing: the server does not answer.
+  virtual std::optional<std::string> order(const std::string& hash) = 0;
   virtual void say(const HereMessage& here) noexcept = 0;
 };
 

@@ -193,9 +193,13 @@ std::shared_ptr<OrderedPlan> Worker::plan_of(PoolWork& pool, const std::string& 
     pool.plans.splice(pool.plans.end(), pool.plans, known);
     return known->second;
   }
-  const std::string text = pool.link->order(hash);
-  if (text.empty()) throw SetupError(std::string(hosts::kNoOrder));
-  auto plan = std::make_shared<OrderedPlan>(WorkOrder{text, hash}, catalogue_, config_.backend, lanes(),
+  // Servers that choose a new leader do not answer for some seconds.
+  const std::int64_t end = steady_ns() + static_cast<std::int64_t>(pool.patience_s * 1e9);
+  std::optional<std::string> text;
+  while (!(text = pool.link->order(hash)) && !stopping_ && steady_ns() < end)
+    std::this_thread::sleep_for(milliseconds(100));
+  if (!text || text->empty()) throw SetupError(std::string(hosts::kNoOrder));
+  auto plan = std::make_shared<OrderedPlan>(WorkOrder{*text, hash}, catalogue_, config_.backend, lanes(),
                                             pool.link->most_bytes());
   log::info("work {}: computes what '{}' orders, on {}", pool.name, plan->pipeline(), plan->device());
   pool.plans.emplace_back(hash, plan);

@@ -43,6 +43,7 @@ class Server:
         self.folder.mkdir()
         self.port = iqd.free_port()
         self.url = f"{'tls' if tls else 'nats'}://127.0.0.1:{self.port}"
+        self.urls = [self.url]
         self.process = None
         if tls:
             self.certificate = self._certificate()
@@ -105,8 +106,44 @@ class Server:
         self.process.send_signal(signal.SIGCONT)
 
 
+class Cluster:
+    """Three servers that keep copies of each other's streams. Ends with the `with` block."""
+
+    def __init__(self, folder):
+        ports = [iqd.free_port() for _ in range(3)]
+        routes = ", ".join(f'"nats-route://127.0.0.1:{port}"' for port in ports)
+        self.servers = [
+            Server(f"{folder}{n}", f'server_name: "n{n}"\n'
+                   f'cluster {{ name: lab, listen: "127.0.0.1:{port}", routes: [{routes}] }}')
+            for n, port in enumerate(ports)]
+        self.urls = [server.url for server in self.servers]
+
+    def __enter__(self):
+        for server in self.servers:
+            server.start()
+        ends = time.monotonic() + iqd.PATIENCE
+        while "error" in (answer := self.ask("INFO")) or not answer:
+            if time.monotonic() > ends:
+                raise AssertionError(f"the cluster has no leader: {answer}")
+            time.sleep(0.1)
+        return self
+
+    def __exit__(self, *_):
+        for server in self.servers:
+            server.kill()
+
+    def ask(self, what):
+        """See Client. Of a server that runs."""
+        with Client(next(server for server in self.servers if server.process)) as client:
+            return client.ask(what, seconds=2)
+
+    def leader(self, stream):
+        """The server that has the first copy."""
+        return self.servers[int(self.ask(f"STREAM.INFO.{stream}")["cluster"]["leader"][1:])]
+
+
 class Relay:
-    """A network before the server that can be cut. Ends with the `with` block."""
+    """A network before the server that can be cut, or go silent. Ends with the `with` block."""
 
     def __init__(self, server):
         self._server = server
@@ -115,6 +152,8 @@ class Relay:
         self._lock = threading.Lock()
         self._ends = []
         self._is_cut = False
+        self._passes = threading.Event()
+        self._passes.set()
 
     def __enter__(self):
         threading.Thread(target=self._accept, daemon=True).start()
@@ -123,6 +162,7 @@ class Relay:
     def __exit__(self, *_):
         self._listener.close()
         self.cut()
+        self._passes.set()
 
     def cut(self):
         with self._lock:
@@ -133,8 +173,13 @@ class Relay:
                 end.close()
             self._ends = []
 
+    def hold(self):
+        """Nothing arrives any more, and nobody gets an error."""
+        self._passes.clear()
+
     def heal(self):
         self._is_cut = False
+        self._passes.set()
 
     def _accept(self):
         with contextlib.suppress(OSError):
@@ -149,10 +194,10 @@ class Relay:
                 for pair in ((near, far), (far, near)):
                     threading.Thread(target=self._pass, args=pair, daemon=True).start()
 
-    @staticmethod
-    def _pass(source, to):
+    def _pass(self, source, to):
         with contextlib.suppress(OSError):
             while data := source.recv(1 << 16):
+                self._passes.wait()
                 to.sendall(data)
         with contextlib.suppress(OSError):
             to.shutdown(socket.SHUT_RDWR)
@@ -255,9 +300,9 @@ class Client:
         self._socket.sendall(f"UNSUB {number}\r\n".encode())
         return answer
 
-    def ask(self, what, **keys):
+    def ask(self, what, seconds=iqd.PATIENCE, **keys):
         """An answer of JetStream's, such as to `STREAM.INFO.name`."""
-        answer = self.request(f"$JS.API.{what}", json.dumps(keys).encode() if keys else b"")
+        answer = self.request(f"$JS.API.{what}", json.dumps(keys).encode() if keys else b"", seconds=seconds)
         return json.loads(answer) if answer else {}
 
 

@@ -100,6 +100,77 @@ class Servers(pool_case.PoolTest):
         self.assertWhole(home, spec)
 
 
+class Networks(pool_case.PoolTest):
+    """Packets are lost, so nobody knows whether the other side is there."""
+
+    def setUp(self):
+        super().setUp()
+        self.relay = self.enterContext(nats.Relay(self.server))
+
+    def test_a_worker_is_cut_off(self):
+        """Others have its blocks after `ack_wait`; when it is back, it works again."""
+        spec = self.live(self.record(100 * BLOCK), pool={**SURE, "window": "8 MiB"})
+        home = self.home(spec)
+        far, near = self.worker("far", servers=[self.relay.url], lanes=2), self.worker("near", lanes=2)
+        self.wait_for_workers(far, near)
+        home.progress(30)
+        before = home.status()
+        self.relay.hold()
+        home.progress(60)
+        far.wait_for_log("no connection to the server")
+        self.relay.heal()
+        far.wait_for_log("connected again")
+        near.signal(signal.SIGKILL)
+        home.progress(60)
+        status = self.stop(home)
+        self.assertNoneLost(status, before)
+        self.assertPieces(status, spec)
+
+    def test_a_home_is_cut_off(self):
+        """For less than `patience`: nothing is lost. For longer: what was out."""
+        spec = self.live(self.record(100 * BLOCK), pool={"patience": "5 s", "ack_wait": "300 ms", "window": "32 MiB"})
+        spec["pool"]["servers"] = [self.relay.url]
+        home = self.home(spec)
+        self.worker(lanes=2)
+        home.progress(30)
+        before = home.status()
+        for seconds in (0.5, 3):
+            self.relay.hold()
+            time.sleep(seconds)
+            self.relay.heal()
+            home.progress(100)
+            self.assertNoneLost(home.status(), before)
+        self.relay.hold()
+        home.until(lambda s: s["dropped"]["pool_away"] + s["dropped"]["pool_lost"] > 0)
+        self.relay.heal()
+        home.progress(50)
+        status = self.stop(home)
+        for reason in ("pool_full", "pool_poison", "stage"):
+            self.assertEqual(status["dropped"][reason], 0)
+        self.assertPieces(status, spec)
+
+
+class Clusters(pool_case.PoolTest):
+    def serve(self):
+        return self.enterContext(nats.Cluster(self.folder / "n"))
+
+    def test_the_leader_is_killed(self):
+        """The other two servers have all blocks and all results. Then it returns, and another one dies."""
+        spec = self.spec(self.record(300 * BLOCK), [fir(SLOW)], pool={**SURE, "replicas": 3})
+        home = self.home(spec)
+        workers = [self.worker(f"w{n}") for n in range(2)]
+        home.progress()
+        for stream in ("todo", "done"):
+            leader = self.server.leader(f"IQD_band_{stream}")
+            leader.kill()
+            home.progress(20)
+            leader.start()
+            home.progress()
+        self.assertWhole(home, spec)
+        for worker in workers:
+            self.assertEqual(worker.stop(), 0, worker.text)
+
+
 class Foreign(pool_case.PoolTest):
     """Other users of the server write into the streams of a pool."""
 
