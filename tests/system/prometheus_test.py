@@ -173,7 +173,7 @@ class OfPrometheus(iqd.SystemTest):
 class OfWhatIsShown(pool_case.PoolTest):
     def home_and_worker(self):
         """Both, by the values of the label `instance` that they get."""
-        home = self.home(self.live(self.record(20 * pool_case.BLOCK), source={"repeat": True}))
+        home = self.home(self.live(self.record(20 * pool_case.BLOCK)))
         worker = self.worker()
         home.progress()
         return {"home": home.door, "worker": Door(worker)}
