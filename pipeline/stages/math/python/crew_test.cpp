@@ -121,6 +121,7 @@ TEST(PythonCrew, AKilledProcessIsReplacedWhetherItComputesOrNot) {
     const pid_t killed = rig.id;
     std::optional<Ending> ending = rig.call();  // it may not be noticed yet
     if (ending == Ending::died) ending = rig.call();
+    for (int waits = 0; !ending && waits < 10; ++waits) ending = rig.call();  // a busy machine starts it slowly
     ASSERT_EQ(ending, Ending::good);
     ASSERT_NE(rig.id, killed);
   }
