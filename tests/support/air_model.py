@@ -1,0 +1,59 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""Air that moves, in double precision and in the time domain: paths that fade, interferers, tones, noise.
+
+Samples are [antenna][n]. Every path of every pair of antennas fades by itself; waves come from all around, so a path's
+correlation over t seconds is J0(2 pi doppler t).
+"""
+
+import dataclasses
+
+import numpy as np
+
+WAVES = 24  # of a path
+# 3GPP TS 36.101, table B.2.1-3: delays in ns, powers in dB.
+EVA = ((0, 30, 150, 310, 370, 710, 1090, 1730, 2510), (0, -1.5, -1.4, -3.6, -0.6, -9.1, -7, -12, -16.9))
+FLAT = ((0,), (0,))
+
+
+def delayed(x, samples):
+    """The rows, later by any number of samples; what leaves at the end comes back at the start."""
+    turn = np.exp(-2j * np.pi * np.fft.fftfreq(x.shape[-1]) * samples)
+    return np.fft.ifft(np.fft.fft(x) * turn)
+
+
+def fading(count, doppler, rate, rng):
+    """[n]: gain of power 1 of one path."""
+    angles, phases = rng.uniform(0, 2 * np.pi, (2, WAVES))
+    if doppler == 0:
+        return np.full(count, rng.standard_normal(2) @ [1, 1j] / np.sqrt(2))
+    # Far more often than it moves; between, straight lines.
+    step = max(1, int(rate / (200 * doppler)))
+    t = np.arange(0, count + step, step)
+    values = np.exp(1j * (2 * np.pi * doppler / rate * np.outer(t, np.cos(angles)) + phases)).sum(1) / np.sqrt(WAVES)
+    n = np.arange(count)
+    return np.interp(n, t, values.real) + 1j * np.interp(n, t, values.imag)
+
+
+@dataclasses.dataclass(frozen=True)
+class Air:
+    rate: float = 7.68e6
+    doppler: float = 0.0
+    profile: tuple = EVA
+
+    def carry(self, x, rx, rng):
+        """[tx][n] to [rx][n]: the mean power of a pair of antennas is 1."""
+        delays, decibels = (np.asarray(v, float) for v in self.profile)
+        powers = 10 ** (decibels / 10)
+        powers /= powers.sum()
+        y = np.zeros((rx, x.shape[1]), complex)
+        for delay, power in zip(delays, powers):
+            late = delayed(x, delay * 1e-9 * self.rate)
+            for r in range(rx):
+                for row in late:
+                    y[r] += np.sqrt(power) * fading(x.shape[1], self.doppler, self.rate, rng) * row
+        return y
+
+
+def white(shape, power, rng):
+    return rng.standard_normal((*shape, 2)) @ [1, 1j] * np.sqrt(power / 2)

@@ -1,0 +1,140 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""The models of moving air, and of a receiver that follows it, against theory. bench/air uses them."""
+
+import unittest
+
+import numpy as np
+
+import air_model as air
+import ofdm_model as sender
+import ofdm_receive_model as standing
+import ofdm_track_model as track
+
+RATE = 7.68e6
+F = sender.FIVE
+
+
+def decibels(x):
+    return 10 * np.log10(x)
+
+
+class Air(unittest.TestCase):
+    def test_a_path_fades_as_waves_from_all_around(self):
+        """J0(2.405) = 0: a path is unlike itself after that time; J0(1) = 0.765."""
+        rng, doppler, step = np.random.default_rng(1), 300.0, 1 / 64
+        found = {turns: 0 for turns in (0, 1, 2.405)}
+        for _ in range(400):
+            g = air.fading(4096, doppler, doppler / step, rng)
+            for turns in found:
+                apart = round(turns / (2 * np.pi) / step)
+                found[turns] += np.mean(g[apart:] * g[:len(g) - apart].conj()).real / 400
+        self.assertAlmostEqual(found[0], 1, delta=0.02)
+        self.assertAlmostEqual(found[1], 0.765, delta=0.03)
+        self.assertAlmostEqual(found[2.405], 0, delta=0.03)
+
+    def test_the_paths_of_a_profile(self):
+        """An impulse arrives at all delays with their powers; the mean power of a pair of antennas is 1."""
+        rng, length = np.random.default_rng(2), 512
+        x = np.zeros((1, length))
+        x[0, 0] = 1
+        rate = 1e9 / 10  # EVA's delays are whole samples then
+        power = np.mean([abs(air.Air(rate=rate).carry(x, 2, rng)) ** 2 for _ in range(1500)], axis=(0, 1))
+        delays, expected = (np.array(v) for v in air.EVA)
+        self.assertAlmostEqual(power.sum(), 1, delta=0.06)
+        np.testing.assert_allclose(decibels(power[delays // 10]) - decibels(power[0]), expected, atol=0.6)
+        self.assertLess(np.delete(power, delays // 10).max(), 1e-20)
+
+    def test_a_delay_of_part_of_a_sample(self):
+        n = np.arange(256)
+        x = np.exp(2j * np.pi * 5 * n / 256)[None]
+        np.testing.assert_allclose(air.delayed(x, 0.3), x * np.exp(-2j * np.pi * 5 * 0.3 / 256), atol=1e-12)
+
+
+class Receiver(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.tracker = track.Tracker(F, RATE)
+        cls.smoother = standing.smoother(F)
+
+    def carriers(self, rng, doppler=0.0, snr=20.0, rx=2, interferer=None, tone=None):
+        """[symbol][c][r], and what was sent [symbol][a][c]."""
+        bits = rng.integers(0, 2, F.bits("16qam"))
+        x = F.carriers_of(bits, "16qam")
+        samples, edge = F.samples_of(x), 128
+        moving = air.Air(RATE, doppler)
+        y = moving.carry(np.pad(samples, ((0, 0), (edge, edge))), rx, rng)
+        if interferer is not None:
+            y += moving.carry(air.white((1, y.shape[1]), F.tx * 10 ** (interferer / 10), rng), rx, rng)
+        y = y[:, edge:edge + F.frame]
+        if tone is not None:
+            turns = 40.5 * np.arange(F.frame) / F.fft  # between two carriers
+            y = y + np.sqrt(F.tx / F.carriers) * 10 ** (tone / 20) * np.exp(2j * np.pi * turns)
+        y = y + air.white(y.shape, F.tx * 10 ** (-snr / 10) * F.fft / F.carriers, rng)
+        return standing.demodulate(y[None], F)[0], x
+
+    @staticmethod
+    def residual(y, h, noise, x):
+        """Power of y - h s on data carriers, in units of the reported noise: 1 if the estimate is right."""
+        s = x[1 + F.tx:, :, ~F.is_pilot].transpose(2, 0, 1)
+        return np.mean(abs(y - np.einsum("idra,ida->idr", h, s)) ** 2 / noise[..., None])
+
+    def followed(self, rng, whiten="off", **scene):
+        y, x = self.carriers(rng, **scene)
+        found = track.estimate_frame(y, F, self.tracker, whiten)
+        return self.residual(found.y, found.h, found.noise, x)
+
+    def test_the_reported_noise_is_what_the_channel_does_not_explain(self):
+        """Whether the air moves or not, at any level of noise."""
+        for doppler in (0, 100, 300):
+            for snr in (5, 13, 20, 25):
+                rng = np.random.default_rng([doppler, snr])
+                mean = np.mean([self.followed(rng, doppler=doppler, snr=snr) for _ in range(6)])
+                self.assertLess(abs(decibels(mean)), 1.3, (doppler, snr))
+
+    def test_holding_the_channel_does_not_follow(self):
+        """At 300 Hz and 20 dB, what it does not explain is more than ten times the noise."""
+        rng = np.random.default_rng(4)
+        means = []
+        for _ in range(6):
+            y, x = self.carriers(rng, doppler=300)
+            y, h, noise, _ = standing.estimate_frame(y, F, self.smoother)
+            means.append(self.residual(y, h[:, None], np.full(y.shape[:2], noise), x))
+        self.assertGreater(np.mean(means), 10)
+
+    def test_an_interferer_is_whitened(self):
+        """As strong as the signal, four antennas: the noise has one direction, which is taken away."""
+        def information(whiten):
+            rng, total = np.random.default_rng(5), 0
+            for _ in range(4):
+                y, x = self.carriers(rng, doppler=30, rx=4, interferer=0)
+                found = track.estimate_frame(y, F, self.tracker, whiten)
+                seen = np.einsum("idra,idrb->idab", found.h.conj(), found.h) / found.noise[..., None, None]
+                total += np.mean(np.log2(np.linalg.det(np.eye(F.tx) + seen).real))
+                self.assertLess(self.residual(found.y, found.h, found.noise, x), 2)
+            return total / 4
+        self.assertGreater(information("groups"), information("off") + 3)
+
+    def test_a_tone_costs_its_carriers_alone(self):
+        """20 dB above a carrier, at 16 dB: three quarters of the carriers are as good as without."""
+        rng = np.random.default_rng(6)
+        for _ in range(4):
+            y, x = self.carriers(rng, snr=16, tone=20)
+            found = track.estimate_frame(y, F, self.tracker, "groups")
+            s = x[1 + F.tx:, :, ~F.is_pilot].transpose(2, 0, 1)
+            rest = found.y - np.einsum("idra,ida->idr", found.h, s)
+            self.assertLess(np.quantile(np.mean(abs(rest) ** 2, axis=(1, 2)) / found.noise.mean(), 0.75), 2.5)
+
+    def test_white_noise_stays_as_it_is(self):
+        """Shrinking leaves no direction in white noise, and keeps one that is there."""
+        rng = np.random.default_rng(7)
+        z = air.white((35, 4), 1, rng)
+        values = np.linalg.eigvalsh(track.shrunk(z.T @ z.conj() / 35, 35))
+        self.assertLess(values[-1] / values[0], 1.6)
+        z[:, 0] += air.white((35,), 100, rng)
+        values = np.linalg.eigvalsh(track.shrunk(z.T @ z.conj() / 35, 35))
+        self.assertGreater(values[-1] / values[-2], 20)
+
+
+if __name__ == "__main__":
+    unittest.main()
