@@ -106,42 +106,6 @@ class Server:
         self.process.send_signal(signal.SIGCONT)
 
 
-class Cluster:
-    """Three servers that keep copies of each other's streams. Ends with the `with` block."""
-
-    def __init__(self, folder):
-        ports = [iqd.free_port() for _ in range(3)]
-        routes = ", ".join(f'"nats-route://127.0.0.1:{port}"' for port in ports)
-        self.servers = [
-            Server(f"{folder}{n}", f'server_name: "n{n}"\n'
-                   f'cluster {{ name: lab, listen: "127.0.0.1:{port}", routes: [{routes}] }}')
-            for n, port in enumerate(ports)]
-        self.urls = [server.url for server in self.servers]
-
-    def __enter__(self):
-        for server in self.servers:
-            server.start()
-        ends = time.monotonic() + iqd.PATIENCE
-        while "error" in (answer := self.ask("INFO")) or not answer:
-            if time.monotonic() > ends:
-                raise AssertionError(f"the cluster has no leader: {answer}")
-            time.sleep(0.1)
-        return self
-
-    def __exit__(self, *_):
-        for server in self.servers:
-            server.kill()
-
-    def ask(self, what):
-        """See Client. Of a server that runs."""
-        with Client(next(server for server in self.servers if server.process)) as client:
-            return client.ask(what, seconds=2)
-
-    def leader(self, stream):
-        """The server that has the first copy."""
-        return self.servers[int(self.ask(f"STREAM.INFO.{stream}")["cluster"]["leader"][1:])]
-
-
 class Relay:
     """A network before the server that can be cut, or go silent. Ends with the `with` block."""
 

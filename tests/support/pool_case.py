@@ -111,10 +111,7 @@ class PoolTest(iqd.SystemTest):
 
     def setUp(self):
         super().setUp()
-        self.server = self.serve()
-
-    def serve(self):
-        return self.enterContext(nats.Server(self.folder / "server"))
+        self.server = self.enterContext(nats.Server(self.folder / "server"))
 
     def record(self, count, channels=1, rate=RATE):
         self.period = count

@@ -150,27 +150,6 @@ class Networks(pool_case.PoolTest):
         self.assertPieces(status, spec)
 
 
-class Clusters(pool_case.PoolTest):
-    def serve(self):
-        return self.enterContext(nats.Cluster(self.folder / "n"))
-
-    def test_the_leader_is_killed(self):
-        """The other two servers have all blocks and all results. Then it returns, and another one dies."""
-        spec = self.spec(self.record(300 * BLOCK), [fir(SLOW)], pool={**SURE, "replicas": 3})
-        home = self.home(spec)
-        workers = [self.worker(f"w{n}") for n in range(2)]
-        home.progress()
-        for stream in ("todo", "done"):
-            leader = self.server.leader(f"IQD_band_{stream}")
-            leader.kill()
-            home.progress(20)
-            leader.start()
-            home.progress()
-        self.assertWhole(home, spec)
-        for worker in workers:
-            self.assertEqual(worker.stop(), 0, worker.text)
-
-
 class Foreign(pool_case.PoolTest):
     """Other users of the server write into the streams of a pool."""
 
