@@ -17,13 +17,13 @@ import tempfile
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tests" / "support"))
+sys.path += [str(ROOT / "tests" / "support"), str(ROOT / "bench")]
 import air_model as air
-import iqd
 import ldpc_model as code
 import ofdm_model as sender
 import ofdm_receive_model as standing
 import ofdm_track_model as track
+from arrays import execute
 
 CODE = "80216e_2304_1_2"
 BAND = {sender.FIVE.fft: 7.68e6, sender.TWENTY.fft: 30.72e6}  # samples a second
@@ -71,14 +71,14 @@ def received(scene, f, samples, rng):
     y = moving.carry(np.pad(samples, ((0, 0), (edge, edge))), scene.rx, rng)
     if scene.interferer is not None:
         power = scene.tx * 10 ** (scene.interferer / 10)
-        other = in_band(air.white((1, y.shape[1]), power, rng), f)
+        other = in_band(standing.noise((1, y.shape[1]), power, rng), f)
         y += dataclasses.replace(moving, profile=INTERFERER).carry(other, scene.rx, rng)
     y = y[:, edge:edge + f.frame]
     if scene.tone is not None:  # between two carriers
         at = rng.integers(-f.carriers // 3, f.carriers // 3) + 0.5
         gains = np.sqrt(scene.tx / f.carriers) * 10 ** (scene.tone / 20) * np.exp(2j * np.pi * rng.random(scene.rx))
         y = y + gains[:, None] * np.exp(2j * np.pi * at * np.arange(f.frame) / f.fft)
-    return y + air.white(y.shape, scene.tx * 10 ** (-scene.snr / 10) * f.fft / f.carriers, rng)
+    return y + standing.noise(y.shape, scene.tx * 10 ** (-scene.snr / 10) * f.fft / f.carriers, rng)
 
 
 class Receivers:
@@ -104,27 +104,17 @@ class Receivers:
         return found.y, found.h, found.noise
 
 
-def execute(options, stage, keys, inputs, output, folder):
-    arguments = ["exec", stage, "--backend", options.backend, "--out", f"{output}={folder}/out.npy"]
-    for name, x in inputs.items():
-        np.save(folder / f"{name}.npy", x)
-        arguments += ["--in", f"{name}={folder}/{name}.npy"]
-    done = iqd.command(*arguments, *(a for key in keys for a in ("--config", key)), timeout=3600)
-    if done.returncode:
-        sys.exit(f"{stage}: {done.stderr}")
-    return np.load(folder / "out.npy")
-
-
 def words_lost(options, scene, frames, information, folder):
     """The share of the words of all frames that are not what was sent."""
     y, h, noise = (np.array(parts) for parts in zip(*frames))
-    llr = execute(options, "mtt_detector", [f"modulation={scene.modulation}", f"lists={options.lists}"],
+    llr, = execute(options, "mtt_detector", [f"modulation={scene.modulation}", f"lists={options.lists}"],
                   {"y": y.reshape(-1, scene.rx).astype(np.complex64),
                    "h": h.reshape(-1, scene.rx, scene.tx).astype(np.complex64),
-                   "noise": noise.reshape(-1).astype(np.float32)}, "llr", folder).reshape(len(y), -1)
+                   "noise": noise.reshape(-1).astype(np.float32)}, ["llr"], folder)
+    llr = llr.reshape(len(y), -1)
     count = llr.shape[1] // code.N
     words = llr[:, :count * code.N].reshape(len(y), code.N, count).transpose(0, 2, 1).reshape(-1, code.N)
-    bits = execute(options, "ldpc_decoder", [], {"llr": words}, "bits", folder)
+    bits, = execute(options, "ldpc_decoder", [], {"llr": words}, ["bits"], folder)
     return float((bits.reshape(-1, code.K) != information.reshape(-1, code.K)).any(1).mean())
 
 

@@ -21,6 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tests" / "support"), str(ROOT / "bench")]
 import iqd
 import mimo_model as model
+from arrays import execute
 from curves import svg
 
 MISSED = 3
@@ -42,22 +43,6 @@ SIMULATED = {
     (2, "16qam", 10.5): {"exhaustive": .28, "MTT": .28, "K-best": .37, "one pass": .78, "LMMSE": .63},
 }
 WORDS_THERE = 40  # words per point of the simulation, about
-
-
-def execute(options, stage, keys, inputs, outputs, folder):
-    """Runs arrays through `iqd exec`."""
-    arguments = ["exec", stage, "--backend", options.backend]
-    for name, x in inputs.items():
-        np.save(folder / f"{name}.npy", x)
-        arguments += ["--in", f"{name}={folder}/{name}.npy"]
-    for name in outputs:
-        arguments += ["--out", f"{name}={folder}/{name}.out.npy"]
-    for key in keys:
-        arguments += ["--config", key]
-    done = iqd.command(*arguments, timeout=3600)
-    if done.returncode:
-        sys.exit(f"{stage}: {done.stderr}")
-    return [np.load(folder / f"{name}.out.npy") for name in outputs]
 
 
 def transmit(antennas, modulation, snr_db, words, rng):

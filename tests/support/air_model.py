@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Air that moves, in double precision and in the time domain: paths that fade, interferers, tones, noise.
+"""Air that moves, in double precision and in the time domain: paths that fade.
 
 Samples are [antenna][n]. Every path of every pair of antennas fades by itself; waves come from all around, so a path's
 correlation over t seconds is J0(2 pi doppler t).
@@ -13,7 +13,6 @@ import numpy as np
 WAVES = 24  # of a path
 # 3GPP TS 36.101, table B.2.1-3: delays in ns, powers in dB.
 EVA = ((0, 30, 150, 310, 370, 710, 1090, 1730, 2510), (0, -1.5, -1.4, -3.6, -0.6, -9.1, -7, -12, -16.9))
-FLAT = ((0,), (0,))
 
 
 def delayed(x, samples):
@@ -53,7 +52,3 @@ class Air:
                 for row in late:
                     y[r] += np.sqrt(power) * fading(x.shape[1], self.doppler, self.rate, rng) * row
         return y
-
-
-def white(shape, power, rng):
-    return rng.standard_normal((*shape, 2)) @ [1, 1j] * np.sqrt(power / 2)

@@ -43,7 +43,6 @@ class Server:
         self.folder.mkdir()
         self.port = iqd.free_port()
         self.url = f"{'tls' if tls else 'nats'}://127.0.0.1:{self.port}"
-        self.urls = [self.url]
         self.process = None
         if tls:
             self.certificate = self._certificate()
@@ -264,9 +263,9 @@ class Client:
         self._socket.sendall(f"UNSUB {number}\r\n".encode())
         return answer
 
-    def ask(self, what, seconds=iqd.PATIENCE, **keys):
+    def ask(self, what, **keys):
         """An answer of JetStream's, such as to `STREAM.INFO.name`."""
-        answer = self.request(f"$JS.API.{what}", json.dumps(keys).encode() if keys else b"", seconds=seconds)
+        answer = self.request(f"$JS.API.{what}", json.dumps(keys).encode() if keys else b"")
         return json.loads(answer) if answer else {}
 
 

@@ -66,13 +66,17 @@ def slope_of(sums, f):
     return slope
 
 
+def least_noise(y, f):
+    """[r]"""
+    return LEAST_NOISE * (abs(y[1:1 + f.tx]) ** 2).mean((0, 1))
+
+
 def estimate_frame(y, f, w, track_phase=True):
     """[symbol][c][r] to y [i][d][r], h [i][r][a], noise, phase [d]."""
     if not np.isfinite(y).all():
         d, i, rx = f.data_symbols, int((~f.is_pilot).sum()), y.shape[-1]
         return np.full((i, d, rx), np.nan), np.full((i, rx, f.tx), np.nan), np.nan, np.full(d, np.nan)
-    odd = f.frequencies % 2 != 0
-    noise = np.maximum((abs(y[0, odd]) ** 2).mean(0), LEAST_NOISE * (abs(y[1:1 + f.tx]) ** 2).mean((0, 1)))
+    noise = np.maximum((abs(y[0, f.frequencies % 2 != 0]) ** 2).mean(0), least_noise(y, f))
     weight = np.divide(1, noise, out=np.zeros_like(noise), where=noise > 0)
     scale = np.where(noise > 0, np.sqrt(noise.mean() * weight), 1)
     slope = slope_of(pilot_sums(y, least_squares(y, f), f) @ weight, f) if track_phase else 0.0

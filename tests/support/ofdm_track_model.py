@@ -48,8 +48,7 @@ def band_covariance(y, f, weights):
     """[r][r] from the carriers that the synchronisation symbol leaves empty, without stretches of a tone."""
     kept = y[0, (f.frequencies % 2 != 0) & (weights == 1)]
     s = kept.T @ kept.conj() / len(kept)
-    floor = standing.LEAST_NOISE * (abs(y[1:1 + f.tx]) ** 2).mean((0, 1))
-    d = np.sqrt(np.maximum(np.diag(s).real, floor))
+    d = np.sqrt(np.maximum(np.diag(s).real, standing.least_noise(y, f)))
     d = np.where(d > 0, d, 1)
     rx = y.shape[-1]
     white = shrunk(s / np.outer(d, d), len(kept))
@@ -92,8 +91,8 @@ class Tracker:
             p = np.mean(abs(g) ** 2, (1, 2)) + np.diag(posterior).real
         return p
 
-    def fit(self, y, x, v, w, powers, weights, steps):
-        """y [s][c][r] and x, v [s][a][c] of symbols 1 …, weighted by w [c]: where x and v are 0, nothing is known."""
+    def fit(self, y, x, w, powers, weights, steps):
+        """y [s][c][r] and x [s][a][c] of symbols 1 …, weighted by w [c]: where x is 0, nothing is known."""
         tx = self.f.tx
         prior = np.outer(weights, powers)  # [k][l]
         kept = powers >= powers.max() * 10 ** (-self.span / 10)
@@ -102,8 +101,7 @@ class Tracker:
         pairs = kept & (prior >= prior[:, kept].max() * 10 ** (-WIDEST_DB / 10))
         k, l = np.nonzero(pairs)
         phi, e = self.functions[:, k], self.e[:, l]
-        known = (abs(x) ** 2 + v).sum(1) > 0
-        w = known * w / (1 + v.sum(1) * powers.sum())  # [s][c]
+        w = w * (abs(x).sum(1) > 0)  # [s][c]
         n = len(k)
         matrix = np.zeros((n, tx, n, tx), complex)
         q = np.zeros((n, tx, y.shape[-1]), complex)
@@ -151,15 +149,15 @@ class Tracker:
         """y [symbol][c][r] in units of the noise, weighted by w [c]: h [s][c][r][a], y without the phase, the phase of
         data symbols, and the noise that is added [s]; s counts from symbol 1."""
         f = self.f
-        x, v = self.sent[1:], np.zeros((f.symbols - 1, f.tx, f.carriers))
+        x = self.sent[1:]
         powers = self.powers_of(standing.least_squares(y, f), w)
-        fit, pairs, _ = self.fit(y[1:], x, v, w, powers, self.weights, self.em)
+        fit, pairs, _ = self.fit(y[1:], x, w, powers, self.weights, self.em)
         h = self.channel(fit, pairs)
         expected = np.einsum("scra,sac->scr", h, x)
         phase = np.angle(np.einsum("c,scr,scr->s", w, expected.conj(), y[1:]))
         phase[:f.tx] = 0
         turned = y[1:] * np.exp(-1j * phase)[:, None, None]
-        fit, pairs, left_out = self.fit(turned, x, v, w, fit.powers, fit.weights, 0)
+        fit, pairs, left_out = self.fit(turned, x, w, fit.powers, fit.weights, 0)
         return self.channel(fit, pairs), turned, phase[f.tx:], self.noise(fit, pairs, left_out)
 
 
@@ -189,7 +187,7 @@ def estimate_frame(y, f, tracker, whiten="groups", group=12):
     odd = f.frequencies % 2 != 0
     w = np.ones(f.carriers) if whiten == "off" else trust(y, f)
     if whiten == "off":
-        own = np.maximum((abs(y[0, odd]) ** 2).mean(0), standing.LEAST_NOISE * (abs(y[1:1 + f.tx]) ** 2).mean((0, 1)))
+        own = np.maximum((abs(y[0, odd]) ** 2).mean(0), standing.least_noise(y, f))
         s0 = np.diag(own).astype(complex)
     else:
         s0 = band_covariance(y, f, w)
@@ -197,7 +195,7 @@ def estimate_frame(y, f, tracker, whiten="groups", group=12):
     y = y @ np.linalg.inv(np.linalg.cholesky(s0)).T
     h, turned, phase, added = tracker.estimate(y, w)
     if whiten == "groups":
-        x = f.known_carriers()[1:]
+        x = tracker.sent[1:]
         error = turned - np.einsum("scra,sac->scr", h, x)
         known = abs(x).sum(1) > 0
         starts = range(0, f.carriers, group)

@@ -65,12 +65,12 @@ class Receiver(unittest.TestCase):
         moving = air.Air(RATE, doppler)
         y = moving.carry(np.pad(samples, ((0, 0), (edge, edge))), rx, rng)
         if interferer is not None:
-            y += moving.carry(air.white((1, y.shape[1]), F.tx * 10 ** (interferer / 10), rng), rx, rng)
+            y += moving.carry(standing.noise((1, y.shape[1]), F.tx * 10 ** (interferer / 10), rng), rx, rng)
         y = y[:, edge:edge + F.frame]
         if tone is not None:
             turns = 40.5 * np.arange(F.frame) / F.fft  # between two carriers
             y = y + np.sqrt(F.tx / F.carriers) * 10 ** (tone / 20) * np.exp(2j * np.pi * turns)
-        y = y + air.white(y.shape, F.tx * 10 ** (-snr / 10) * F.fft / F.carriers, rng)
+        y = y + standing.noise(y.shape, F.tx * 10 ** (-snr / 10) * F.fft / F.carriers, rng)
         return standing.demodulate(y[None], F)[0], x
 
     @staticmethod
@@ -128,10 +128,10 @@ class Receiver(unittest.TestCase):
     def test_white_noise_stays_as_it_is(self):
         """Shrinking leaves no direction in white noise, and keeps one that is there."""
         rng = np.random.default_rng(7)
-        z = air.white((35, 4), 1, rng)
+        z = standing.noise((35, 4), 1, rng)
         values = np.linalg.eigvalsh(track.shrunk(z.T @ z.conj() / 35, 35))
         self.assertLess(values[-1] / values[0], 1.6)
-        z[:, 0] += air.white((35,), 100, rng)
+        z[:, 0] += standing.noise((35,), 100, rng)
         values = np.linalg.eigvalsh(track.shrunk(z.T @ z.conj() / 35, 35))
         self.assertGreater(values[-1] / values[-2], 20)
 
