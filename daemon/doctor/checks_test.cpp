@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 
 #include "daemon/command/plugins.hpp"
 #include "hosts/pool_report.hpp"

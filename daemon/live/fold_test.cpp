@@ -9,6 +9,7 @@
 #include <numeric>
 #include <random>
 #include <set>
+#include <utility>
 
 #include "daemon/live/bin_axis.hpp"
 #include "daemon/live/sample_spectrum.hpp"

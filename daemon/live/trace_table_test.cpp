@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "daemon/live/array_trace.hpp"
 #include "pipeline/watch/bin_watch.hpp"

@@ -3,6 +3,7 @@
 #include "daemon/plot/stroke_font.hpp"
 
 #include <array>
+#include <utility>
 
 namespace iqd::plot {
 namespace {

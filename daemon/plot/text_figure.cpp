@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "daemon/plot/axis.hpp"
 #include "daemon/plot/text_canvas.hpp"

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "pipeline/watch/watch_grid.hpp"
 
 namespace iqd {

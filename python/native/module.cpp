@@ -4,6 +4,7 @@
 // The native half of the package: stages on arrays. python/iqd/_stages.py is what users see of it.
 
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "base/error.hpp"
 #include "config/describe.hpp"

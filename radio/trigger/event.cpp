@@ -3,6 +3,7 @@
 #include "radio/trigger/event.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 namespace iqd::radio::trigger {

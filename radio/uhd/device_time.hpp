@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <uhd/usrp/multi_usrp.hpp>
 
 namespace iqd::radio::usrp {

@@ -4,6 +4,7 @@
 
 #include <zmq.h>
 
+#include <cstddef>
 #include <string_view>
 
 namespace iqd::radio::zmq {

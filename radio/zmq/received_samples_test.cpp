@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "radio/zmq/peer_count.hpp"
 
 namespace iqd::radio::zmq {

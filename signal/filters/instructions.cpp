@@ -4,6 +4,8 @@
 
 #include <hwy/targets.h>
 
+#include <cstdint>
+
 namespace iqd {
 
 namespace {

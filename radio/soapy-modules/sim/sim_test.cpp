@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <numbers>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/log.hpp"
 #include "base/printable.hpp"
 

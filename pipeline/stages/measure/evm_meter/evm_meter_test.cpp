@@ -8,6 +8,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <tuple>
 
 #include "pipeline/stages/stages.hpp"
 #include "tests/support/psk_signal.hpp"

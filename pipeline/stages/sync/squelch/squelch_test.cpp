@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "tests/support/psk_signal.hpp"
 #include "tests/support/stage_under_test.hpp"

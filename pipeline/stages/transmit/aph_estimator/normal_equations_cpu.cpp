@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "pipeline/stages/transmit/aph_estimator/cholesky.hpp"
 #include "pipeline/stages/transmit/aph_estimator/normal_equations.hpp"

@@ -11,6 +11,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "radio/soapy-modules/warp/node/front_end.hpp"
 
