@@ -22,6 +22,7 @@ import aph_model as model
 import iqd
 import transmitters
 from curves import Even, svg
+from exec_arrays import execute
 
 MISSED = 1
 PERIOD = 245760  # samples of a waveform's period; all are measured
@@ -62,18 +63,7 @@ class Bench:
         self.backend, self.folder = backend, folder
 
     def execute(self, stage, keys, inputs, outputs):
-        arguments = ["exec", stage, "--backend", self.backend, "--rate", str(model.RATE)]
-        for name, x in inputs.items():
-            np.save(self.folder / f"{name}.npy", x)
-            arguments += ["--in", f"{name}={self.folder}/{name}.npy"]
-        for name in outputs:
-            arguments += ["--out", f"{name}={self.folder}/{name}.out.npy"]
-        for key in keys:
-            arguments += ["--config", key]
-        done = iqd.command(*arguments, timeout=600)
-        if done.returncode:
-            sys.exit(f"{stage}: {done.stderr}")
-        return [np.load(self.folder / f"{name}.out.npy") for name in outputs]
+        return execute(stage, inputs, outputs, keys, self.backend, model.RATE)
 
     def waveform(self, signal, rms=None, seed=None):
         keys = signal.keys + [f"{name}={value}" for name, value in (("rms", rms), ("seed", seed)) if value is not None]

@@ -13,7 +13,6 @@ import json
 import math
 import pathlib
 import sys
-import tempfile
 
 import numpy as np
 
@@ -21,8 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tests" / "support"), str(ROOT / "bench")]
 import iqd
 import mimo_model as model
-from arrays import execute
 from curves import svg
+from exec_arrays import execute
 
 MISSED = 3
 N, K = 2304, 1152
@@ -66,20 +65,20 @@ def information_rate(llr, sent):
     return max(1 - np.mean(np.logaddexp(0, -scale * signed)) / math.log(2) for scale in np.geomspace(0.2, 2, 25))
 
 
-def measure(options, antennas, modulation, snr_db, folder):
+def measure(options, antennas, modulation, snr_db):
     seed = [options.seed, antennas, model.BITS[modulation], int(10 * snr_db)]
     rng = np.random.default_rng(seed)
     information = rng.integers(0, 2, (options.words, K)).astype(np.uint8)
-    words, = execute(options, "ldpc_encoder", [], {"bits": information}, ["words"], folder)
+    words, = execute("ldpc_encoder", {"bits": information}, ["words"], backend=options.backend)
     y, h, noise = transmit(antennas, modulation, snr_db, words, rng)
     point = {"antennas": antennas, "modulation": modulation, "snr_db": snr_db, "words": options.words, "detectors": {}}
     for name, (stage, keys) in DETECTORS.items():
         if name == "exhaustive" and 2 ** (antennas * model.BITS[modulation]) > MOST_HYPOTHESES:
             continue
-        llr, hard = execute(options, stage, [f"modulation={modulation}", *keys], {"y": y, "h": h, "noise": noise},
-                            ["llr", "bits"], folder)
+        llr, hard = execute(stage, {"y": y, "h": h, "noise": noise}, ["llr", "bits"],
+                            [f"modulation={modulation}", *keys], options.backend)
         llr = llr.reshape(words.shape)
-        decoded, = execute(options, "ldpc_decoder", [], {"llr": llr}, ["bits"], folder)
+        decoded, = execute("ldpc_decoder", {"llr": llr}, ["bits"], backend=options.backend)
         wrong = decoded != information
         point["detectors"][name] = {
             "uncoded": float(np.mean(hard.reshape(words.shape) != words)), "coded": float(wrong.mean()),
@@ -149,10 +148,9 @@ def main():
     if options.only:
         cases = [c for c in cases if any(f"{c[0]}:{c[1]}:{c[2]}".startswith(o) for o in options.only)]
     points = []
-    with tempfile.TemporaryDirectory(prefix="iqd-bench-") as folder:
-        for case in cases:
-            points.append(measure(options, *case, pathlib.Path(folder)))
-            print_point(points[-1])
+    for case in cases:
+        points.append(measure(options, *case))
+        print_point(points[-1])
     if options.json:
         options.json.write_text(json.dumps({"backend": options.backend, "points": points}, indent=1) + "\n")
     if options.plot:

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: the iqd authors
 # SPDX-License-Identifier: Apache-2.0
-"""Air that moves, in double precision and in the time domain: paths that fade.
+"""Air that moves, in double precision and in the time domain: paths that fade, interferers, tones.
 
 Samples are [antenna][n]. Every path of every pair of antennas fades by itself; waves come from all around, so a path's
 correlation over t seconds is J0(2 pi doppler t).
@@ -52,3 +52,34 @@ class Air:
                 for row in late:
                     y[r] += np.sqrt(power) * fading(x.shape[1], self.doppler, self.rate, rng) * row
         return y
+
+
+INTERFERER = ((0, 100, 180, 260), (0, -3, -6, -9))  # delays in ns, dB
+
+
+def white(shape, power, rng):
+    return np.sqrt(power / 2) * (rng.standard_normal(shape) + 1j * rng.standard_normal(shape))
+
+
+def in_band(x, f):
+    """Noise as wide as the carriers in use, of the same power."""
+    y = np.fft.fft(x)
+    y[:, abs(np.fft.fftfreq(x.shape[1])) * f.fft > f.carriers / 2] = 0
+    return np.fft.ifft(y) * np.sqrt(f.fft / f.carriers)
+
+
+def ofdm_frame(samples, f, rate, rx, rng, doppler=0.0, snr=20.0, interferer=None, tone=None):
+    """What `rx` antennas receive of one frame [tx][n] of format f, [rx][n]. A carrier's power is `tx` at an antenna, and
+    `snr` dB over the noise. `interferer`: dB above the signal. `tone`: dB above a carrier, between two of them."""
+    edge = f.prefix * 4
+    moving = Air(rate, doppler)
+    y = moving.carry(np.pad(samples, ((0, 0), (edge, edge))), rx, rng)
+    if interferer is not None:
+        other = in_band(white((1, y.shape[1]), f.tx * 10 ** (interferer / 10), rng), f)
+        y += dataclasses.replace(moving, profile=INTERFERER).carry(other, rx, rng)
+    y = y[:, edge:edge + f.frame]
+    if tone is not None:
+        at = rng.integers(-f.carriers // 3, f.carriers // 3) + 0.5
+        gains = np.sqrt(f.tx / f.carriers) * 10 ** (tone / 20) * np.exp(2j * np.pi * rng.random(rx))
+        y = y + gains[:, None] * np.exp(2j * np.pi * at * np.arange(f.frame) / f.fft)
+    return y + white(y.shape, f.tx * 10 ** (-snr / 10) * f.fft / f.carriers, rng)

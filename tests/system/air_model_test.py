@@ -61,16 +61,7 @@ class Receiver(unittest.TestCase):
         """[symbol][c][r], and what was sent [symbol][a][c]."""
         bits = rng.integers(0, 2, F.bits("16qam"))
         x = F.carriers_of(bits, "16qam")
-        samples, edge = F.samples_of(x), 128
-        moving = air.Air(RATE, doppler)
-        y = moving.carry(np.pad(samples, ((0, 0), (edge, edge))), rx, rng)
-        if interferer is not None:
-            y += moving.carry(standing.noise((1, y.shape[1]), F.tx * 10 ** (interferer / 10), rng), rx, rng)
-        y = y[:, edge:edge + F.frame]
-        if tone is not None:
-            turns = 40.5 * np.arange(F.frame) / F.fft  # between two carriers
-            y = y + np.sqrt(F.tx / F.carriers) * 10 ** (tone / 20) * np.exp(2j * np.pi * turns)
-        y = y + standing.noise(y.shape, F.tx * 10 ** (-snr / 10) * F.fft / F.carriers, rng)
+        y = air.ofdm_frame(F.samples_of(x), F, RATE, rx, rng, doppler, snr, interferer, tone)
         return standing.demodulate(y[None], F)[0], x
 
     @staticmethod
