@@ -30,12 +30,19 @@ def shrunk(s, count):
     return (1 - share) * s + share * trace / r * np.eye(r)
 
 
+def least_noise(y, f):
+    """[r]: with less, single precision would not resolve the equations."""
+    return 1e-4 * np.mean(abs(y[1:1 + f.tx]) ** 2, axis=(0, 1))
+
+
 def trust(y, f):
     """[c]: the weight of each carrier in sums. Below 1: a tone is near, by the carriers that the synchronisation symbol
     leaves empty."""
     odd = np.flatnonzero(f.frequencies % 2 != 0)
     stretches = [odd[i:i + STRETCH] for i in range(0, len(odd), STRETCH)]
-    power = np.array([np.mean(abs(y[0, c]) ** 2) for c in stretches])
+    each = np.array([np.mean(abs(y[0, c]) ** 2, 0) for c in stretches])  # [stretch][r]
+    usual = np.median(each, 0)
+    power = (each[:, usual > 0] / usual[usual > 0]).sum(1)
     usual = np.median(power)
     w = np.ones(f.carriers)
     for n in np.flatnonzero(power > MOST_STRETCH * usual):
@@ -48,12 +55,11 @@ def band_covariance(y, f, weights):
     """[r][r] from the carriers that the synchronisation symbol leaves empty, without stretches of a tone."""
     kept = y[0, (f.frequencies % 2 != 0) & (weights == 1)]
     s = kept.T @ kept.conj() / len(kept)
-    d = np.sqrt(np.maximum(np.diag(s).real, standing.least_noise(y, f)))
+    d = np.sqrt(np.maximum(np.diag(s).real, least_noise(y, f)))
     d = np.where(d > 0, d, 1)
-    rx = y.shape[-1]
-    white = shrunk(s / np.outer(d, d), len(kept))
-    s = np.outer(d, d) * white
-    return s + 1e-6 * np.trace(s).real / rx * np.eye(rx)
+    white = s / np.outer(d, d)
+    np.fill_diagonal(white, 1)
+    return np.outer(d, d) * (shrunk(white, len(kept)) + 1e-6 * np.eye(len(d)))
 
 
 @dataclasses.dataclass
@@ -158,17 +164,17 @@ class Tracker:
         phase[:f.tx] = 0
         turned = y[1:] * np.exp(-1j * phase)[:, None, None]
         fit, pairs, left_out = self.fit(turned, x, w, fit.powers, fit.weights, 0)
-        return self.channel(fit, pairs), turned, phase[f.tx:], self.noise(fit, pairs, left_out)
+        moves = np.sqrt(fit.weights[1:].sum() / fit.weights.sum())
+        return self.channel(fit, pairs), turned, phase[f.tx:], self.noise(fit, pairs, left_out), moves
 
 
-def group_filters(residuals):
-    """[group][r][r]: what makes the residuals [n][r] of each group white."""
+def group_covariances(residuals):
+    """[group][r][r]: of the residuals [n][r] of each group."""
     rx = residuals[0].shape[1]
     raw = [z.T @ z.conj() / max(len(z), 1) for z in residuals]
     level = np.median([np.trace(s).real / rx for s in raw])
-    all_s = np.array([(len(z) * shrunk(s, max(len(z), 1)) + level * np.eye(rx)) / (len(z) + 1)
-                      for z, s in zip(residuals, raw)])
-    return np.linalg.inv(np.linalg.cholesky(all_s))
+    return np.array([(len(z) * shrunk(s, max(len(z), 1)) + level * np.eye(rx)) / (len(z) + 1)
+                     for z, s in zip(residuals, raw)])
 
 
 @dataclasses.dataclass
@@ -179,6 +185,8 @@ class Result:
     noise: np.ndarray  # [i][d]
     phase: np.ndarray  # [d]
     level: float       # of the noise, before whitening
+    covariance: np.ndarray  # [group][r][r]: of the noise of the antennas
+    doppler: float     # the share of the channel's amplitude that moves
 
 
 def estimate_frame(y, f, tracker, whiten="groups", group=12):
@@ -187,13 +195,15 @@ def estimate_frame(y, f, tracker, whiten="groups", group=12):
     odd = f.frequencies % 2 != 0
     w = np.ones(f.carriers) if whiten == "off" else trust(y, f)
     if whiten == "off":
-        own = np.maximum((abs(y[0, odd]) ** 2).mean(0), standing.least_noise(y, f))
+        own = np.maximum((abs(y[0, odd]) ** 2).mean(0), least_noise(y, f))
         s0 = np.diag(own).astype(complex)
     else:
         s0 = band_covariance(y, f, w)
     level = np.trace(s0).real / rx
-    y = y @ np.linalg.inv(np.linalg.cholesky(s0)).T
-    h, turned, phase, added = tracker.estimate(y, w)
+    root = np.linalg.cholesky(s0)
+    y = y @ np.linalg.inv(root).T
+    h, turned, phase, added, moves = tracker.estimate(y, w)
+    left = np.broadcast_to(np.eye(rx), (-(-f.carriers // group), rx, rx))
     if whiten == "groups":
         x = tracker.sent[1:]
         error = turned - np.einsum("scra,sac->scr", h, x)
@@ -203,10 +213,12 @@ def estimate_frame(y, f, tracker, whiten="groups", group=12):
         for c in starts:
             part = slice(c, c + group)
             residuals.append(np.concatenate([error[:, part][known[:, part]], y[0, part][odd[part]]]))
-        filters = group_filters(residuals)
+        left = group_covariances(residuals)
+        filters = np.linalg.inv(np.linalg.cholesky(left))
         each = filters[np.arange(f.carriers) // group]  # [c][r][r]
         turned = np.einsum("cij,scj->sci", each, turned)
         h = np.einsum("cij,scja->scia", each, h)
     data = ~f.is_pilot
     noise = np.broadcast_to(1 + added[f.tx:], (data.sum(), f.data_symbols))
-    return Result(turned[f.tx:, data].transpose(1, 0, 2), h[f.tx:, data].transpose(1, 0, 2, 3), noise, phase, level)
+    return Result(turned[f.tx:, data].transpose(1, 0, 2), h[f.tx:, data].transpose(1, 0, 2, 3), noise, phase, level,
+                  root @ left @ root.conj().T, moves)

@@ -8,6 +8,7 @@
 #include <numbers>
 
 #include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
+#include "pipeline/stages/ofdm/mimo_channel_estimator/track_design.hpp"
 
 namespace iqd::mimo_channel_estimator {
 namespace {
@@ -91,8 +92,12 @@ void list_values(const Config& config, const OfdmReference& reference, Design& d
     design.ramp.emplace_back(ramp);
     design.known.emplace_back(known / static_cast<double>(f.tx) * std::conj(ramp));
   }
+  design.training.assign(reference.training().begin(), reference.training().end());
   for (std::int64_t a = 0; a < f.tx; ++a)
-    for (std::int64_t t = 0; t < f.tx; ++t) design.uncover.push_back(std::conj(reference.cover(a, t)));
+    for (std::int64_t t = 0; t < f.tx; ++t) {
+      design.cover.push_back(reference.cover(a, t));
+      design.uncover.push_back(std::conj(reference.cover(a, t)));
+    }
   for (std::int64_t d = 0; d < f.data_symbols(); ++d)
     for (std::int64_t i = 0; i < f.pilots(); ++i) {
       const float known = reference.training()[static_cast<std::size_t>(design.pilot[static_cast<std::size_t>(i)])];
@@ -107,7 +112,7 @@ void list_values(const Config& config, const OfdmReference& reference, Design& d
 
 }  // namespace
 
-Design make_design(const Config& config, std::int64_t rx) {
+Design make_design(const Config& config, std::int64_t rx, double symbol_seconds) {
   const OfdmFormat& f = config.format;
   Design design;
   design.extents = {.rx = static_cast<std::int32_t>(rx),
@@ -115,10 +120,13 @@ Design make_design(const Config& config, std::int64_t rx) {
                     .symbols = static_cast<std::int32_t>(f.symbols()),
                     .carriers = static_cast<std::int32_t>(f.carriers),
                     .pilots = static_cast<std::int32_t>(f.pilots()),
+                    .group = static_cast<std::int32_t>(std::min(config.group, f.carriers)),
                     .track_phase = config.track_phase};
   list_carriers(f, design);
   list_values(config, OfdmReference(f), design);
   design_filter(config, design);
+  design.track = config.track, design.whiten = config.whiten;
+  if (config.track == Track::frame) design_track(config, symbol_seconds, design);
   return design;
 }
 

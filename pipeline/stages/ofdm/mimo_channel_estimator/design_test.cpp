@@ -20,7 +20,7 @@ std::size_t position(std::int64_t i) {
 TEST(MimoChannelDesign, TapsFulfilTheNormalEquations) {
   for (const std::int64_t carriers : {16, 20, 300}) {
     const Config config{.format = {.carriers = carriers, .pilot_every = 5}, .delay_spread = 26, .snr = 25};
-    const Design design = make_design(config, 1);
+    const Design design = make_design(config, 1, 0);
     // 26 behind the timing, and the 4 by which the window begins before it
     const auto correlation = [&](std::int64_t k, std::int64_t l) {
       const auto apart = static_cast<double>(config.format.frequency_of(k) - config.format.frequency_of(l));

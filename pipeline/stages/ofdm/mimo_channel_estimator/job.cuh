@@ -58,11 +58,14 @@ struct Job : Room {
   Constants known;
   const float2* carriers;
   const std::int32_t* found_at;  // in host memory
-  std::int32_t* counts[4];
+  std::int32_t* counts[6];       // y, h, noise, phase, level, covariance
+  std::int32_t* doppler_count;
   float2* y;
   float2* h;
   float* noise;
   float* phase;
+  float* level;
+  float2* covariance;
 };
 
 using dsp::product;

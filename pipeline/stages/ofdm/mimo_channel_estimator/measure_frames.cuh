@@ -41,6 +41,7 @@ __global__ void __launch_bounds__(kThreads) measure_symbols(const Job job) {
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     *job.found = found;
     for (std::int32_t* const count : job.counts) *count = found;
+    *job.doppler_count = 0;
   }
   const Extents& e = job.e;
   const std::int64_t frame = blockIdx.x / static_cast<unsigned>(e.symbols);
@@ -89,6 +90,17 @@ __device__ double slope_of(const Job& job, const Sum* sums, const double* noise,
   return slope.slope();
 }
 
+/// The noise of each antenna for all groups of carriers, or NaN.
+__device__ void write_covariance(const Job& job, std::int64_t frame, const double* noise) {
+  if (!job.covariance) return;
+  const int rx = job.e.rx, all = job.e.groups() * rx * rx;
+  for (int i = static_cast<int>(threadIdx.x); i < all; i += kFitThreads) {
+    const int r = i / rx % rx;
+    const float own = noise && r == i % rx ? static_cast<float>(noise[r]) : 0.0f;
+    job.covariance[frame * all + i] = noise ? float2{own, 0} : float2{NAN, NAN};
+  }
+}
+
 /// One thread block per frame: noise, the antennas' scale, and the training symbols' phase.
 __global__ void __launch_bounds__(kFitThreads) fit_frames(const Job job) {
   __shared__ double noise[kMostAntennas];
@@ -105,7 +117,8 @@ __global__ void __launch_bounds__(kFitThreads) fit_frames(const Job job) {
   spoilt = __syncthreads_or(spoilt) != 0;
   if (thread == 0) fit.usable = !spoilt;
   if (spoilt) {
-    if (thread == 0) job.noise[frame] = NAN;
+    if (thread == 0) job.noise[frame] = job.level[frame] = NAN;
+    write_covariance(job, frame, nullptr);
     return;
   }
   if (thread < e.rx) {
@@ -119,9 +132,10 @@ __global__ void __launch_bounds__(kFitThreads) fit_frames(const Job job) {
     slope = found_slope;
     mean = 0;
     for (int r = 0; r < e.rx; ++r) mean += noise[r] / e.rx;
-    job.noise[frame] = told(mean);
+    job.noise[frame] = job.level[frame] = told(mean);
   }
   __syncthreads();
+  write_covariance(job, frame, noise);
   if (thread < e.rx) fit.scale[thread] = scale_of(mean, noise[thread]);
   if (thread < e.tx * e.tx) {
     const double angle = -slope * training_position(thread % e.tx, e.tx);

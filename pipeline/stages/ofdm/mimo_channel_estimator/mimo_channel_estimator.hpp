@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/element.hpp"
@@ -16,21 +18,43 @@
 /// Estimates channel and noise of OFDM frames from their training and synchronisation symbols; removes the common phase
 /// of each data symbol, which pilots show; scales all antennas to the same noise. README.md has the formulas.
 ///
-/// carriers  [frame][symbol][carrier][rx]  cf32, from ofdm_demod
-/// y         [frame][carrier][symbol][rx]  cf32, data carriers and data symbols only
-/// h         [frame][carrier][rx][tx]      cf32, of the data carriers: y = h s + noise
-/// noise     [frame]                       f32, variance of the complex noise of every antenna in y
-/// phase     [frame][symbol]               f32, radians removed from the data symbol
+/// carriers    [frame][symbol][carrier][rx]      cf32, from ofdm_demod
+/// y           [frame][carrier][symbol][rx]      cf32, data carriers and data symbols only
+/// h           [frame][carrier][rx][tx]          cf32, of the data carriers: y = h s + noise
+/// noise       [frame]                           f32, variance of the complex noise of every antenna in y
+/// phase       [frame][symbol]                   f32, radians removed from the data symbol
+/// level       [frame]                           f32, mean variance of the antennas' noise in `carriers`
+/// covariance  [frame][group][rx][rx]            cf32, of the noise in `carriers`, by groups of carriers
+///
+/// With `track: frame` h is [frame][carrier][symbol][rx][tx] and noise [frame][carrier][symbol], and there is
+///
+/// doppler     [frame]                           f32, share of the channel's amplitude that moves
 ///
 /// A NaN or an infinity in a frame makes all results of that frame NaN. Zeros give zeros. Noise is at least 1e-10 of
 /// the signal, so it is 0 only where all is 0. Keeps nothing between calls.
 namespace iqd::mimo_channel_estimator {
+
+/// Whether the channel stands still during a frame, or is estimated at all its times.
+enum class Track : std::uint8_t { hold, frame };
+/// What is made white: nothing, the noise of the whole band, that of each group of carriers as well.
+enum class Whiten : std::uint8_t { off, band, groups };
+std::span<const std::string_view> enum_names(Track);
+std::span<const std::string_view> enum_names(Whiten);
 
 struct Config {
   OfdmFormat format;
   std::int64_t delay_spread = 0;
   double snr = 40;
   bool track_phase = true;
+  Track track = Track::hold;
+  double doppler = 700;
+  std::int64_t time_functions = 5;
+  double step = 1;
+  double span = 32;
+  std::int64_t max_taps = 64;
+  std::int64_t em = 2;
+  Whiten whiten = Whiten::off;
+  std::int64_t group = 12;
 
   void fields(FieldVisitor& visitor);
 };
@@ -49,17 +73,46 @@ struct Extents {
   std::int32_t symbols = 0;
   std::int32_t carriers = 0;
   std::int32_t pilots = 0;
+  std::int32_t group = 12;  // carriers of a group
   bool track_phase = true;
 
+  IQD_HOST_DEVICE int groups() const noexcept { return (carriers + group - 1) / group; }
   IQD_HOST_DEVICE int data_symbols() const noexcept { return symbols - 1 - tx; }
   IQD_HOST_DEVICE int data_carriers() const noexcept { return carriers - pilots; }
   IQD_HOST_DEVICE int pairs() const noexcept { return rx * tx; }
   IQD_HOST_DEVICE int row() const noexcept { return carriers * rx; }  // elements of a symbol
 };
 
+/// What the joint estimate over a frame's times needs. `functions` are 0 if the channel is held.
+struct TrackDesign {
+  std::int32_t functions = 0;
+  std::int32_t delays = 0;
+  std::int32_t delay_pitch = 0;  // delays, rounded up to whole vectors
+  std::int32_t most_taps = 0;
+  std::int32_t em = 0;
+  float span = 0;  // a kept delay has at least this share of the largest power
+
+  std::vector<float> phi;                 // [symbol 1 …][function]
+  std::vector<float> weights;             // [function]: the channel's power, before a frame is seen
+  std::vector<float> turn_re, turn_im;    // [carrier][delay_pitch]: exp(-2 pi j f tau / fft)
+  std::vector<float> pilot_re, pilot_im;  // [pilot][delay_pitch]: the same
+  std::vector<float> lag_re, lag_im;      // see fill_lags; all carriers count alike
+  std::vector<float> band_re, band_im;    // [delay]: sum over the carriers of turn
+
+  /// Elements of the lag tables.
+  std::int64_t lag_count(const Extents& e) const noexcept {
+    return std::int64_t{functions} * (functions + 1) / 2 * e.tx * e.tx * (2 * delays - 1);
+  }
+};
+
 /// What is known before frames arrive.
 struct Design {
   Extents extents;
+  Track track = Track::hold;
+  Whiten whiten = Whiten::off;
+  TrackDesign joint;                // with Track::frame
+  std::vector<float> training;      // [carrier]
+  std::vector<cf32> cover;          // [tx][training]
   std::vector<cf32> known;          // [carrier]: training / tx, without the ramp
   std::vector<cf32> ramp;           // [carrier]: effect of the middle delay on the channel
   std::vector<cf32> uncover;        // [tx][training]: conj(cover)
@@ -71,18 +124,37 @@ struct Design {
   std::vector<std::int32_t> place;  // [carrier]: index of its data carrier, or -1 - that of its pilot
   std::vector<float> pilot_signs;   // [data symbol][pilot][tx]
   std::vector<cf32> pilot_weights;  // [data symbol][pilot][training]: expected pilot, from the training symbols
-};
-Design make_design(const Config& config, std::int64_t rx);
 
-/// The outputs of a block, frame after frame. `phase` may be null.
+  bool measures_noise_alone() const noexcept { return track == Track::hold && whiten == Whiten::off; }
+};
+/// Elements of a frame.
+struct Sizes {
+  std::int64_t y, h, noise, covariance;
+};
+inline Sizes sizes_of(const Design& design) noexcept {
+  const Extents& e = design.extents;
+  const std::int64_t vectors = std::int64_t{e.data_carriers()} * e.data_symbols();
+  const bool moves = design.track == Track::frame;
+  return {.y = vectors * e.rx,
+          .h = (moves ? vectors : e.data_carriers()) * e.pairs(),
+          .noise = moves ? vectors : 1,
+          .covariance = std::int64_t{e.groups()} * e.rx * e.rx};
+}
+/// `symbol_seconds`: from the middle of a symbol to that of the next.
+Design make_design(const Config& config, std::int64_t rx, double symbol_seconds);
+
+/// The outputs of a block, frame after frame. `phase`, `covariance` and `doppler` may be null.
 struct Estimates {
   cf32* y;
   cf32* h;
   float* noise;
   float* phase;
+  float* level;
+  cf32* covariance;
+  float* doppler;
 };
 
-std::size_t scratch_bytes(const Extents& extents);
+std::size_t scratch_bytes(const Design& design);
 void run_cpu(const Design& design, const cf32* carriers, std::int64_t frames, const Estimates& out,
              std::byte* scratch) noexcept;
 

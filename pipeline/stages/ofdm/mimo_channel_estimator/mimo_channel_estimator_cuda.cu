@@ -59,11 +59,14 @@ class Run final : public StageRun {
     Job job{{extents_, most_, Scratch(io.device_scratch)}, constants_};
     job.carriers = io.in[0].row<const float2>();
     job.found_at = io.in[0].count;
-    for (std::size_t o = 0; o < 4; ++o) job.counts[o] = io.out[o].count;
+    for (std::size_t o = 0; o < std::size(job.counts); ++o) job.counts[o] = io.out[o].count;
+    job.doppler_count = io.out[6].count;
     job.y = io.out[0].row<float2>();
     job.h = io.out[1].row<float2>();
     job.noise = io.out[2].row<float>();
     job.phase = io.out[3].row<float>();
+    job.level = io.out[4].row<float>();
+    job.covariance = io.out[5].row<float2>();
     const cudaStream_t stream = gpu::stream_of(view);
     const Extents& e = job.e;
     const auto frames = static_cast<unsigned>(io.in[0].length);

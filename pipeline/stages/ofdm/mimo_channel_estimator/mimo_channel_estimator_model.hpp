@@ -29,6 +29,8 @@ struct Scene {
   std::vector<double> phases = {};  // [data symbol]: on top of that
   double noise = 0;                 // variance, for a level of 1
   std::vector<double> levels = {};  // [rx]: amplitudes; all 1 if empty
+  std::vector<double> moves = {};   // [path]: radians from symbol to symbol, 0 in the middle of the training
+  double interferer = 0;            // its power at each antenna, from one direction, on all carriers and symbols
 };
 
 /// Received carriers, and their contents.
@@ -46,9 +48,11 @@ struct Signal : Scene {
     for (std::int64_t symbol = 0; symbol < format.symbols(); ++symbol)
       for (std::int64_t c = 0; c < format.carriers; ++c) {
         const auto x = sent(symbol, c);
+        const complex other = interferer > 0 ? complex(normal(), normal()) / std::sqrt(2.0) : 0;
         for (std::int64_t r = 0; r < rx; ++r) {
           complex sum(normal() * std::sqrt(noise / 2), normal() * std::sqrt(noise / 2));
-          for (std::int64_t a = 0; a < format.tx; ++a) sum += turn_of(symbol) * gain(c, r, a) * x[index(a)];
+          for (std::int64_t a = 0; a < format.tx; ++a) sum += turn_of(symbol) * gain(c, r, a, symbol) * x[index(a)];
+          sum += other * std::polar(std::sqrt(interferer), 2.0 * static_cast<double>(r * r));
           y.emplace_back(level(r) * sum);
         }
       }
@@ -74,16 +78,17 @@ struct Signal : Scene {
     h.clear();
     for (std::int64_t c = 0; c < format.carriers; ++c)
       for (std::int64_t r = 0; !format.is_pilot(c) && r < rx; ++r)
-        for (std::int64_t a = 0; a < format.tx; ++a) h.push_back(level(r) * gain(c, r, a));
+        for (std::int64_t a = 0; a < format.tx; ++a) h.push_back(level(r) * gain(c, r, a, 0));
   }
   /// As seen through a window that begins an eighth of the prefix early.
-  complex gain(std::int64_t c, std::int64_t r, std::int64_t a) const {
+  complex gain(std::int64_t c, std::int64_t r, std::int64_t a, std::int64_t symbol) const {
+    const double time = static_cast<double>(symbol) - 0.5 * static_cast<double>(format.tx + 1);
     complex sum = 0;
     for (std::size_t p = 0; p < delays.size(); ++p) {
       const double late = delays[p] + static_cast<double>(format.prefix / 8);
       const double turns = static_cast<double>(format.frequency_of(c)) * late / static_cast<double>(format.fft);
       sum += gains_[(p * index(rx) + index(r)) * index(format.tx) + index(a)] *
-             std::polar(1.0, -2 * std::numbers::pi * turns);
+             std::polar(1.0, -2 * std::numbers::pi * turns + (moves.empty() ? 0.0 : moves[p] * time));
     }
     return sum;
   }

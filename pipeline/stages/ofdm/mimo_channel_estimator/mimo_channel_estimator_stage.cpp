@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "base/error.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
+#include "pipeline/stages/ofdm/mimo_channel_estimator/track_design.hpp"
 #include "pipeline/stages/ofdm/ofdm_keys.hpp"
 
 namespace iqd::mimo_channel_estimator {
 namespace {
 
-enum Output : std::size_t { kY, kH, kNoise, kPhase };
+enum Output : std::size_t { kY, kH, kNoise, kPhase, kLevel, kCovariance, kDoppler };
 
 class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
  public:
@@ -32,26 +34,50 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
     const std::int64_t rx = item[2].extent;
     if (rx < 1 || rx > kMostAntennas)
       return context.section.problem("", fmt::format("takes 1 to {} receive antennas, not {}", kMostAntennas, rx));
-    design_ = make_design(config_, rx);
+    if (config_.track == Track::frame && f.symbols() - 1 > kMostSymbols)
+      return context.section.problem(
+          "track",
+          fmt::format("follows the channel in at most {} symbols of a frame, not {}", kMostSymbols + 1, f.symbols()));
+    const double rate_hz = in.rate_hz > 0 ? in.rate_hz : in.source_rate_hz;
+    if (config_.track == Track::frame && !(rate_hz > 0))
+      return context.section.problem("track", "needs the sample rate of its input, which is not known");
+    design_ = make_design(config_, rx, static_cast<double>(f.symbol()) / rate_hz);
     most_ = context.most_new;
+    const bool moves = config_.track == Track::frame;
     for (PortShape& out : context.out) out.most = most_;
     context.out[kY].item = {{"carrier", f.data_carriers()}, {"symbol", f.data_symbols()}, {"rx", rx}};
-    context.out[kH].item = {{"carrier", f.data_carriers()}, {"rx", rx}, {"tx", f.tx}};
+    const Dim carrier{"carrier", f.data_carriers()}, symbol{"symbol", f.data_symbols()};
+    context.out[kH].item = {carrier, {"rx", rx}, {"tx", f.tx}};
     context.out[kNoise].hold(Element::f32, {});
-    context.out[kPhase].hold(Element::f32, {{"symbol", f.data_symbols()}});
-    context.scratch_bytes = scratch_bytes(design_.extents);
+    if (moves) {
+      context.out[kH].item = {carrier, symbol, {"rx", rx}, {"tx", f.tx}};
+      context.out[kNoise].hold(Element::f32, {carrier, symbol});
+    }
+    context.out[kPhase].hold(Element::f32, {symbol});
+    context.out[kCovariance].item = {{"group", design_.extents.groups()}, {"rx", rx}, {"rx", rx}};
+    for (const Output o : {kLevel, kDoppler}) context.out[o].hold(Element::f32, {});
+    if (!moves) context.out[kDoppler].hold_per_block(Element::f32, {});  // stays empty
+    context.scratch_bytes = scratch_bytes(design_);
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (auto* cuda = device_half<CudaHalf>(backend, "mimo_channel_estimator")) return cuda(design_, most_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "mimo_channel_estimator")) {
+      if (!design_.measures_noise_alone())
+        throw SetupError("mimo_channel_estimator: `track: frame` and `whiten` run on the CPU only; set `backend: cpu`");
+      return cuda(design_, most_);
+    }
     return cpu_run([design = design_](const StageIo& io) noexcept {
       run_cpu(design, io.in[0].row<const cf32>(), *io.in[0].count,
               {.y = io.out[kY].row<cf32>(),
                .h = io.out[kH].row<cf32>(),
                .noise = io.out[kNoise].row<float>(),
-               .phase = io.out[kPhase].row<float>()},
+               .phase = io.out[kPhase].row<float>(),
+               .level = io.out[kLevel].row<float>(),
+               .covariance = io.out[kCovariance].row<cf32>(),
+               .doppler = design.track == Track::frame ? io.out[kDoppler].row<float>() : nullptr},
               io.scratch);
       for (const PortIo& out : io.out) *out.count = *io.in[0].count;
+      if (design.track == Track::hold) *io.out[kDoppler].count = 0;
     });
   }
 
@@ -62,6 +88,15 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
 
 }  // namespace
 
+std::span<const std::string_view> enum_names(Track) {
+  static constexpr std::string_view kNames[] = {"hold", "frame"};
+  return kNames;
+}
+std::span<const std::string_view> enum_names(Whiten) {
+  static constexpr std::string_view kNames[] = {"off", "band", "groups"};
+  return kNames;
+}
+
 void Config::fields(FieldVisitor& v) {
   ofdm::format_fields(v, format);
   v.field("delay_spread", delay_spread,
@@ -71,6 +106,23 @@ void Config::fields(FieldVisitor& v) {
   v.field("snr", snr,
           {.help = "SNR that the channel's smoothing is designed for", .unit = Unit::decibel, .low = 0, .high = 80});
   v.field("track_phase", track_phase, {.help = "remove the pilots' common phase from each data symbol"});
+  v.field("track", track,
+          {.help = "hold: the channel stands still during a frame; frame: it is estimated at all times"});
+  v.field("doppler", doppler, {.help = "track: the fastest movement", .unit = Unit::hertz, .low = 0, .high = 100e3});
+  v.field("time_functions", time_functions,
+          {.help = "track: functions of time that describe the channel; 4 below 500 Hz, 6 from 900 Hz",
+           .low = 1,
+           .high = kMostFunctions});
+  v.field("step", step, {.help = "track: distance of delays, in samples", .low = 0.5, .high = 64});
+  v.field("span", span,
+          {.help = "track: delays of less power, against the strongest, are left out",
+           .unit = Unit::decibel,
+           .low = 0,
+           .high = 100});
+  v.field("max_taps", max_taps, {.help = "track: most delays", .low = 1, .high = 256});
+  v.field("em", em, {.help = "track: steps that learn the powers of delays and functions", .low = 0, .high = 16});
+  v.field("whiten", whiten, {.help = "make the noise white: not at all, that of the band, or of groups of carriers"});
+  v.field("group", group, {.help = "whiten: carriers of a group", .low = 1, .high = 8190});
 }
 
 StageEntry entry() {
@@ -83,8 +135,11 @@ StageEntry entry() {
                       .example = {{"symbol", 14}, {"carrier", 300}, {"rx", 2}}}},
           .outputs = {{.name = "y"},
                       {.name = "h"},
-                      {.name = "noise", .fact = "noise"},
-                      {.name = "phase", .can_omit = true}},
+                      {.name = "noise"},
+                      {.name = "phase", .can_omit = true},
+                      {.name = "level", .fact = "noise"},
+                      {.name = "covariance", .can_omit = true},
+                      {.name = "doppler", .fact = "doppler"}},
           .make = make_stage<MimoChannelEstimatorStage>,
           .sample = "mimo_channel_estimator: {tx: 2}",
           .tolerance = 2e-6};

@@ -5,12 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <limits>
 #include <string>
 
+#include "pipeline/stages/ofdm/mimo_channel_estimator/estimator_for_test.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/frame_fit.hpp"
-#include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator_model.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::mimo_channel_estimator {
@@ -22,104 +21,10 @@ using testing::same_bits;
 using testing::StageUnderTest;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+/// What makes the estimate in another way.
+constexpr const char* kWays[] = {"", ", track: frame", ", whiten: band", ", whiten: groups",
+                                 ", track: frame, whiten: groups"};
 constexpr double kHundredHertz = 2 * std::numbers::pi * 100 * 548 / 7.68e6;  // radians a symbol of 5 MHz
-
-struct Results {
-  std::vector<cf32> y, h;
-  std::vector<float> noise, phase;
-};
-bool same(const Results& a, const Results& b) {
-  return same_bits(a.y, b.y) && same_bits(a.h, b.h) && same_bits(a.noise, b.noise) && same_bits(a.phase, b.phase);
-}
-
-std::string keys_of(const OfdmFormat& f, const std::string& more = "") {
-  return "{fft: " + std::to_string(f.fft) + ", carriers: " + std::to_string(f.carriers) +
-         ", prefix: " + std::to_string(f.prefix) + ", frame: " + std::to_string(f.frame) +
-         ", tx: " + std::to_string(f.tx) + ", pilot_every: " + std::to_string(f.pilot_every) + more + "}";
-}
-PortShape carriers_of(std::int64_t symbols, std::int64_t carriers, std::int64_t rx, std::int64_t most = 8) {
-  PortShape shape;
-  shape.axis = Axis::counted;
-  shape.axis_name = "frame";
-  shape.item = {{"symbol", symbols}, {"carrier", carriers}, {"rx", rx}};
-  shape.most = most;
-  return shape;
-}
-
-/// The stage with all of its outputs. `more`: keys besides the format's.
-Results estimate(const OfdmFormat& f, std::int64_t rx, const std::vector<cf32>& carriers, const std::string& more = "",
-                 bool wants_phase = true) {
-  const auto stage = entry().make();
-  Problems problems;
-  const Document document = parse_document(keys_of(f, more), "test.yaml", problems);
-  const Section section = read_fields(
-      document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
-  const auto frames = std::ssize(carriers) / (f.symbols() * f.carriers * rx);
-  const std::vector<PortShape> in{carriers_of(f.symbols(), f.carriers, rx, frames)};
-  std::vector<PortShape> out(entry().outputs.size(), in[0]);
-  Footprint footprint;
-  ShapeContext context{.in = in, .out = out, .footprint = {&footprint, 1}, .most_new = frames, .section = section};
-  stage->shape(context);
-  EXPECT_TRUE(problems.empty());
-  const auto backend = make_cpu_backend();
-  const auto run = stage->make(*backend);
-  std::vector<std::byte> scratch(context.scratch_bytes, std::byte{0xff});  // NaN
-  std::vector<cf32> given = carriers;                                      // memory of its own, for AddressSanitizer
-  Results r{std::vector<cf32>(index(frames * out[0].item_size())),
-            std::vector<cf32>(index(frames * out[1].item_size())), std::vector<float>(index(frames)),
-            std::vector<float>(index(frames * out[3].item_size()))};
-  auto count = static_cast<std::int32_t>(frames);
-  std::array<std::int32_t, 4> counts{-1, -1, -1, -1};
-  const auto port = [&](auto& memory, std::int32_t& its_count, bool wanted = true) {
-    auto* const data = reinterpret_cast<std::byte*>(memory.data());
-    return PortIo{.data = wanted ? data : nullptr, .length = frames, .count = &its_count};
-  };
-  const PortIo from = port(given, count);
-  const PortIo to[] = {port(r.y, counts[0]), port(r.h, counts[1]), port(r.noise, counts[2]),
-                       port(r.phase, counts[3], wants_phase)};
-  run->enqueue({.in = {&from, 1}, .out = to, .scratch = scratch.data()}, {});
-  for (const std::int32_t written : counts) EXPECT_EQ(written, count);
-  return r;
-}
-
-OfdmFormat five(std::int64_t tx) {
-  OfdmFormat f;
-  f.tx = tx;
-  return f;
-}
-
-/// Mean |y - h s|^2 of an antenna, with the stage's y and h; and mean |y|^2.
-struct Residual {
-  double left = 0;
-  double power = 0;
-};
-Residual residual(const Signal& signal, const Results& got, std::int64_t r) {
-  const std::int64_t tx = signal.format.tx, symbols = signal.format.data_symbols(), all = std::ssize(got.y) / signal.rx;
-  Residual sum;
-  for (std::int64_t v = 0; v < all; ++v) {
-    const complex y(got.y[index(v * signal.rx + r)]);
-    complex expected = 0;
-    for (std::int64_t a = 0; a < tx; ++a)
-      expected += complex(got.h[index((v / symbols * signal.rx + r) * tx + a)]) * signal.s[index(v * tx + a)];
-    sum.left += std::norm(y - expected) / static_cast<double>(all);
-    sum.power += std::norm(y) / static_cast<double>(all);
-  }
-  return sum;
-}
-
-/// Mean |h - truth|^2 of an antenna, after removing a common scale and phase.
-double channel_error(const Signal& signal, const Results& got, std::int64_t r) {
-  complex product = 0;
-  double own = 0, truth = 0;
-  for (std::size_t i = 0; i < got.h.size(); ++i) {
-    if (static_cast<std::int64_t>(i) / signal.format.tx % signal.rx != r) continue;
-    product += std::conj(complex(got.h[i])) * signal.h[i];
-    own += std::norm(complex(got.h[i]));
-    truth += std::norm(signal.h[i]);
-  }
-  const auto count = static_cast<double>(got.h.size()) / static_cast<double>(signal.rx);
-  return (truth - std::norm(product) / own) / count;
-}
 
 TEST(MimoChannelEstimator, WithoutNoiseItFindsTheChannel) {
   for (const std::int64_t tx : {1, 2, 4, 8})
@@ -235,12 +140,14 @@ TEST(MimoChannelEstimator, AShorterProfileIsSmoothedMore) {
 TEST(MimoChannelEstimator, BadFramesAreMarkedAndStayAlone) {
   Signal signal({.format = five(2), .noise = 0.1});
   const auto good = signal.frames(3);
-  const Results expected = estimate(signal.format, 2, good);
-  for (const float bad : {kNan, -std::numeric_limits<float>::infinity()})
-    for (const std::size_t place : {std::size_t{0}, good.size() / 6, good.size() / 3 - 1}) {
+  for (const char* way : kWays) {
+    const Results expected = estimate(signal.format, 2, good, way);
+    for (const auto& [bad, place] : {std::pair(kNan, std::size_t{0}),
+                                     {-std::numeric_limits<float>::infinity(), good.size() / 6},
+                                     {kNan, good.size() / 3 - 1}}) {
       auto spoilt = good;
       spoilt[good.size() / 3 + place] = {0, bad};
-      Results got = estimate(signal.format, 2, spoilt);
+      Results got = estimate(signal.format, 2, spoilt, way);
       const auto take_back = [](auto& values, const auto& from) {
         const std::size_t third = values.size() / 3;
         for (std::size_t i = third; i < 2 * third; ++i) {
@@ -252,52 +159,71 @@ TEST(MimoChannelEstimator, BadFramesAreMarkedAndStayAlone) {
       take_back(got.h, expected.h);
       take_back(got.noise, expected.noise);
       take_back(got.phase, expected.phase);
-      EXPECT_TRUE(same(got, expected));
+      take_back(got.level, expected.level);
+      take_back(got.covariance, expected.covariance);
+      if (std::string_view(way).find("track") != std::string_view::npos) take_back(got.doppler, expected.doppler);
+      EXPECT_TRUE(same(got, expected)) << way;
     }
+  }
 }
 
 TEST(MimoChannelEstimator, FramesDoNotMatterToEachOther) {
   Signal signal({.format = five(2), .noise = 0.1});
   const auto frames = signal.frames(3);
-  const Results all = estimate(signal.format, 2, frames);
-  const Results last = estimate(signal.format, 2, {frames.end() - std::ssize(frames) / 3, frames.end()});
-  EXPECT_TRUE(same_bits(last.y, {all.y.end() - std::ssize(last.y), all.y.end()}));
-  EXPECT_TRUE(same_bits(last.h, {all.h.end() - std::ssize(last.h), all.h.end()}));
-  EXPECT_EQ(last.noise[0], all.noise[2]);
+  for (const char* way : kWays) {
+    const Results all = estimate(signal.format, 2, frames, way);
+    const Results last = estimate(signal.format, 2, {frames.end() - std::ssize(frames) / 3, frames.end()}, way);
+    EXPECT_TRUE(same_bits(last.y, {all.y.end() - std::ssize(last.y), all.y.end()})) << way;
+    EXPECT_TRUE(same_bits(last.h, {all.h.end() - std::ssize(last.h), all.h.end()})) << way;
+    EXPECT_EQ(last.noise[0], all.noise[2 * last.noise.size()]) << way;
+  }
 }
 
 TEST(MimoChannelEstimator, SilenceGivesZeros) {
   const Signal signal({.format = five(2)});
-  const Results got = estimate(signal.format, 2, std::vector<cf32>(14 * 300 * 2));
-  EXPECT_THAT(got.y, Each(cf32()));
-  EXPECT_THAT(got.h, Each(cf32()));
-  EXPECT_THAT(got.phase, Each(0.0f));
-  EXPECT_EQ(got.noise[0], 0);
+  for (const char* way : kWays) {
+    const Results got = estimate(signal.format, 2, std::vector<cf32>(14 * 300 * 2), way);
+    EXPECT_THAT(got.y, Each(cf32())) << way;
+    EXPECT_THAT(got.h, Each(cf32())) << way;
+    EXPECT_THAT(got.phase, Each(0.0f)) << way;
+    EXPECT_THAT(got.noise, Each(0.0f)) << way;
+    EXPECT_THAT(got.level, Each(0.0f)) << way;
+    EXPECT_THAT(got.covariance, Each(cf32())) << way;
+    EXPECT_THAT(got.doppler, Each(0.0f)) << way;
+  }
 }
 
 TEST(MimoChannelEstimator, ASilentAntennaLeavesTheOthersAlone) {
   Signal signal({.format = five(2), .rx = 3, .noise = 1e-4, .levels = {1, 0, 1}});
-  const Results got = estimate(signal.format, 3, signal.frame());
-  for (std::size_t i = 0; i < got.h.size(); ++i) ASSERT_EQ(got.h[i] == cf32(), i / 2 % 3 == 1);
-  EXPECT_GT(got.noise[0], 0);
-  for (const std::int64_t r : {0, 2}) {
-    const Residual now = residual(signal, got, r);
-    EXPECT_LT(now.left / now.power, 0.01);
+  const auto frame = signal.frame();
+  for (const char* way : kWays) {
+    const Results got = estimate(signal.format, 3, frame, way);
+    for (std::size_t i = 0; i < got.h.size(); ++i) ASSERT_EQ(got.h[i] == cf32(), i / 2 % 3 == 1) << way;
+    EXPECT_GT(got.noise[0], 0);
+    for (const std::int64_t r : {0, 2}) {
+      const Residual now = residual(signal, got, r);
+      EXPECT_LT(now.left / now.power, 0.01) << way;
+    }
   }
 }
 
 TEST(MimoChannelEstimator, LevelDoesNotMatter) {
   Signal signal({.format = five(2), .noise = 0.1});
   const auto frame = signal.frame();
-  const Results plain = estimate(signal.format, 2, frame);
-  for (const float level : {0x1p-50f, 0x1p50f}) {
-    auto scaled = frame;
-    for (cf32& v : scaled) v *= level;
-    Results got = estimate(signal.format, 2, scaled);
-    for (cf32& v : got.y) v /= level;
-    for (cf32& v : got.h) v /= level;
-    got.noise[0] = got.noise[0] / level / level;
-    EXPECT_TRUE(same(got, plain)) << level;
+  for (const char* way : kWays) {
+    const bool units = std::string_view(way) != "";  // of the noise
+    const Results plain = estimate(signal.format, 2, frame, way);
+    for (const float level : {0x1p-50f, 0x1p50f}) {
+      auto scaled = frame;
+      for (cf32& v : scaled) v *= level;
+      Results got = estimate(signal.format, 2, scaled, way);
+      for (cf32& v : got.y) v /= units ? 1 : level;
+      for (cf32& v : got.h) v /= units ? 1 : level;
+      if (!units) got.noise[0] = got.noise[0] / level / level;
+      got.level[0] = got.level[0] / level / level;
+      for (cf32& v : got.covariance) v = v / level / level;
+      EXPECT_TRUE(same(got, plain)) << way << " " << level;
+    }
   }
   auto faint = frame;
   for (cf32& v : faint) v *= 0x1p-80f;
@@ -318,6 +244,13 @@ TEST(MimoChannelEstimator, SaysWhatItMakes) {
   EXPECT_EQ(s.out(1).text(), "cf32 [frame up to 8][carrier 288][rx 4][tx 3]");
   EXPECT_EQ(s.out(2).text(), "f32 [frame up to 8]");
   EXPECT_EQ(s.out(3).text(), "f32 [frame up to 8][symbol 10]");
+  EXPECT_EQ(s.out(4).text(), "f32 [frame up to 8]");
+  EXPECT_EQ(s.out(5).text(), "cf32 [frame up to 8][group 25][rx 4][rx 4]");
+  EXPECT_EQ(s.out(6).text(), "f32");
+  const StageUnderTest moving(entry(), "{tx: 3, track: frame}", {carriers_of(14, 300, 4)}, 8);
+  EXPECT_EQ(moving.out(1).text(), "cf32 [frame up to 8][carrier 288][symbol 10][rx 4][tx 3]");
+  EXPECT_EQ(moving.out(2).text(), "f32 [frame up to 8][carrier 288][symbol 10]");
+  EXPECT_EQ(moving.out(6).text(), "f32 [frame up to 8]");
 }
 
 TEST(MimoChannelEstimator, RefusesWhatCannotBe) {
@@ -331,6 +264,11 @@ TEST(MimoChannelEstimator, RefusesWhatCannotBe) {
   EXPECT_EQ(complaints("{delay_spread: 32}", 300, 2), "");
   EXPECT_THAT(complaints("{delay_spread: 33}", 300, 2), HasSubstr("delay_spread: must be at most 32 samples"));
   EXPECT_THAT(complaints("{snr: 100}", 300, 2), HasSubstr("snr"));
+  EXPECT_THAT(complaints("{track: frame, time_functions: 17}", 300, 2), HasSubstr("time_functions"));
+  auto no_rate = carriers_of(14, 300, 2);
+  no_rate.rate_hz = 0;
+  EXPECT_THAT(StageUnderTest(entry(), "{track: frame}", {no_rate}).complaints(), HasSubstr("needs the sample rate"));
+  EXPECT_EQ(StageUnderTest(entry(), "{whiten: groups}", {no_rate}).complaints(), "");
 }
 
 }  // namespace

@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "pipeline/stages/ofdm/mimo_channel_estimator/estimator_for_test.hpp"
+
+namespace iqd::mimo_channel_estimator {
+namespace {
+
+using ::testing::Each;
+
+/// Radians a symbol of 5 MHz.
+double radians_of(double hertz) {
+  return 2 * std::numbers::pi * hertz * 548 / 7.68e6;
+}
+/// Three paths that move apart.
+Scene moving(std::int64_t tx, double hertz, double noise) {
+  return {.format = five(tx),
+          .rx = tx,
+          .delays = {0, 2.3, 11},
+          .noise = noise,
+          .moves = {radians_of(hertz), radians_of(-0.7 * hertz), radians_of(0.3 * hertz)}};
+}
+double mean_noise(const Results& got) {
+  return std::accumulate(got.noise.begin(), got.noise.end(), 0.0) / static_cast<double>(got.noise.size());
+}
+/// What y - h s has over the noise that the stage reports, mean over the antennas.
+double unexplained(const Signal& signal, const Results& got) {
+  double sum = 0;
+  for (std::int64_t r = 0; r < signal.rx; ++r) sum += residual(signal, got, r).left / static_cast<double>(signal.rx);
+  return sum / mean_noise(got);
+}
+
+TEST(MovingChannel, IsFollowed) {
+  for (const std::int64_t tx : {1, 2, 4})
+    for (const double hertz : {0.0, 30.0, 300.0, 600.0})
+      for (const char* way : {", track: frame", ", track: frame, whiten: groups"}) {
+        Signal signal(moving(tx, hertz, 0.01 * static_cast<double>(tx)));
+        const Results got = estimate(signal.format, tx, signal.frame(), way);
+        const double found = unexplained(signal, got);
+        EXPECT_GT(found, 0.5) << tx << " " << hertz << way;
+        EXPECT_LT(found, 1.6) << tx << " " << hertz << way;
+        EXPECT_LT(mean_noise(got), 2) << tx << " " << hertz << way << ": in units of the noise";
+        EXPECT_NEAR(got.level[0], 0.01 * static_cast<double>(tx), 0.003 * static_cast<double>(tx));
+      }
+}
+
+TEST(MovingChannel, IsNotFollowedIfItIsHeld) {
+  Signal signal(moving(2, 300, 0.02));
+  EXPECT_GT(unexplained(signal, estimate(signal.format, 2, signal.frame())), 10);
+}
+
+TEST(MovingChannel, SaysHowMuchMoves) {
+  float last = 0;
+  for (const double hertz : {0.0, 100.0, 300.0}) {
+    Signal signal(moving(2, hertz, 0.001));
+    const float moves = estimate(signal.format, 2, signal.frame(), ", track: frame").doppler[0];
+    EXPECT_GT(moves, last) << hertz;
+    last = moves;
+  }
+  EXPECT_GT(last, 0.2);
+  EXPECT_LT(last, 0.8);
+}
+
+TEST(MovingChannel, TooSlowADopplerShowsAsNoise) {
+  Signal signal(moving(2, 600, 0.01));
+  const auto frame = signal.frame();
+  const Results slow = estimate(signal.format, 2, frame, ", track: frame, doppler: 50");
+  const Results right = estimate(signal.format, 2, frame, ", track: frame, whiten: groups, doppler: 700");
+  EXPECT_GT(unexplained(signal, slow), 3 * unexplained(signal, right));
+  EXPECT_THAT(slow.y, Each(::testing::Truly([](cf32 v) { return std::isfinite(std::norm(v)); })));
+}
+
+TEST(MovingChannel, AnyKeysGiveNumbers) {
+  Signal signal(moving(2, 100, 0.01));
+  const auto frame = signal.frame();
+  for (const char* keys :
+       {"doppler: 0", "doppler: 100000", "time_functions: 1", "time_functions: 16", "step: 0.5", "step: 20", "span: 0",
+        "max_taps: 1", "em: 0", "em: 16", "track_phase: false", "whiten: groups, group: 1",
+        "whiten: groups, group: 300", "whiten: groups, group: 8190", "span: 100, max_taps: 256"}) {
+    const Results got = estimate(signal.format, 2, frame, std::string(", track: frame, ") + keys);
+    EXPECT_THAT(got.y, Each(::testing::Truly([](cf32 v) { return std::isfinite(std::norm(v)); }))) << keys;
+    EXPECT_THAT(got.h, Each(::testing::Truly([](cf32 v) { return std::isfinite(std::norm(v)); }))) << keys;
+    EXPECT_THAT(got.noise, Each(::testing::Gt(0.0f))) << keys;
+  }
+}
+
+TEST(MovingChannel, AFrameWithoutNoiseHasALeastNoise) {
+  Signal signal(moving(2, 0, 0));
+  const Results got = estimate(signal.format, 2, signal.frame(), ", track: frame");
+  double power = 0;
+  for (std::int64_t r = 0; r < 2; ++r) power += residual(signal, got, r).power / 2;
+  EXPECT_LT(unexplained(signal, got), 3);
+  EXPECT_LT(mean_noise(got) / power, 3e-3);
+  EXPECT_GT(mean_noise(got) / power, 1e-4);
+}
+
+TEST(MovingChannel, TheSameFramesGiveTheSameBits) {
+  Signal signal(moving(2, 100, 0.01));
+  const auto frame = signal.frame();
+  const char* const way = ", track: frame, whiten: groups";
+  EXPECT_TRUE(same(estimate(signal.format, 2, frame, way), estimate(signal.format, 2, frame, way)));
+}
+
+/// Capacity of the reported channel in the reported noise, mean over vectors: what a detector can make of it. Two
+/// antennas send.
+double information(const Signal& signal, const Results& got) {
+  const std::int64_t groups = std::ssize(got.h) / (signal.rx * 2), noises = std::ssize(got.noise);
+  double sum = 0;
+  for (std::int64_t g = 0; g < groups; ++g) {
+    double a = 1, b = 1;
+    complex cross = 0;
+    for (std::int64_t r = 0; r < signal.rx; ++r) {
+      const complex first(got.h[index((g * signal.rx + r) * 2)]), second(got.h[index((g * signal.rx + r) * 2 + 1)]);
+      const double noise = got.noise[index(g * noises / groups)];
+      a += std::norm(first) / noise, b += std::norm(second) / noise, cross += std::conj(first) * second / noise;
+    }
+    sum += std::log2(a * b - std::norm(cross)) / static_cast<double>(groups);
+  }
+  return sum;
+}
+
+TEST(Whitening, AnInterfererCostsLittleWithAntennasToSpare) {
+  Scene scene = moving(2, 0, 0.02);
+  scene.rx = 4;
+  Signal clean(scene);
+  scene.interferer = 2;  // as strong as the signal
+  Signal disturbed(scene);
+  const auto clean_frame = clean.frame(), frame = disturbed.frame();
+  const double best = information(clean, estimate(clean.format, 4, clean_frame));
+  const double unaware = information(disturbed, estimate(disturbed.format, 4, frame));
+  EXPECT_LT(unaware, 0.6 * best);
+  for (const char* way : {", whiten: band", ", whiten: groups", ", track: frame, whiten: groups"}) {
+    const Results got = estimate(disturbed.format, 4, frame, way);
+    EXPECT_GT(information(disturbed, got), 0.75 * best) << way;
+    EXPECT_GT(unexplained(disturbed, got), 0.5) << way;
+    EXPECT_LT(unexplained(disturbed, got), 1.6) << way;
+  }
+}
+
+TEST(Whitening, TheCovarianceIsThatOfTheAntennas) {
+  Scene scene = moving(2, 0, 0.02);
+  scene.rx = 3;
+  scene.interferer = 1;
+  scene.levels = {1, 3, 0.5};
+  Signal signal(scene);
+  const Results got = estimate(signal.format, 3, signal.frame(), ", whiten: groups");
+  for (std::size_t r = 0; r < 3; ++r)
+    for (std::size_t q = 0; q < 3; ++q) {
+      complex mean = 0;
+      for (std::size_t g = 0; g < 25; ++g) mean += complex(got.covariance[(g * 3 + r) * 3 + q]) / 25.0;
+      const double level = scene.levels[r] * scene.levels[q];
+      const complex expected =
+          level * (std::polar(1.0, 2.0 * static_cast<double>(r * r) - 2.0 * static_cast<double>(q * q)) +
+                   (r == q ? 0.02 : 0.0));
+      EXPECT_LT(std::abs(mean - expected), 0.35 * level) << r << q;
+    }
+}
+
+/// What whitening takes from frames without interference: less than a tenth of a bit of about eight.
+TEST(Whitening, CostsLittleWithoutInterference) {
+  Signal signal(moving(2, 0, 0.1));
+  const auto frame = signal.frame();
+  const double best = information(signal, estimate(signal.format, 2, frame));
+  EXPECT_NEAR(information(signal, estimate(signal.format, 2, frame, ", whiten: groups")), best, 0.3);
+}
+
+}  // namespace
+}  // namespace iqd::mimo_channel_estimator

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
+
+namespace iqd::mimo_channel_estimator {
+
+/// Symbols of a frame whose channel can be estimated jointly.
+inline constexpr std::int64_t kMostSymbols = 128;
+inline constexpr int kMostFunctions = 16;
+
+/// Sets `design.joint`, after the rest of the design, whose carriers and signs it uses.
+void design_track(const Config& config, double symbol_seconds, Design& design);
+
+/// The inner products of the equations' columns depend only on the difference of two delays. They are tables of lags
+/// -(delays - 1) … delays - 1, for functions j <= k and antennas a, b: index [j][k][a][b][lag], packed in j <= k;
+/// sum over symbols s and carriers c of phi_j(s) phi_k(s) weight(c) conj(x_a) x_b exp(-2 pi j f(c) tau_lag / fft).
+struct LagTables {
+  float* re;
+  float* im;
+  float* band_re;  // [delay]: the sum over the carriers alone
+  float* band_im;
+};
+/// `weights`: [carrier]; null if all are 1. `work`: lag_work floats.
+void fill_lags(const Design& design, const float* weights, float* work, const LagTables& to) noexcept;
+std::int64_t lag_work(const Design& design) noexcept;
+
+}  // namespace iqd::mimo_channel_estimator

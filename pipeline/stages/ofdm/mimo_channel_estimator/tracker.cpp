@@ -1,0 +1,465 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stages/ofdm/mimo_channel_estimator/tracker.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "pipeline/stages/ofdm/mimo_channel_estimator/tracker.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace iqd::mimo_channel_estimator::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr int kColumns = 4;  // that are correlated at once
+
+/// to[column][l] = sum over the rows of conj(turn[row][l]) values[row][column], for `count` columns from `column`.
+template <int count> void correlate_columns(const float* turn_re, const float* turn_im, std::int64_t pitch,
+                                            std::int64_t rows, const cf32* values, std::int64_t columns,
+                                            std::int64_t column, float* to_re, float* to_im) {
+  const hn::CappedTag<float, 16> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  using V = hn::Vec<decltype(d)>;
+  for (std::int64_t l = 0; l < pitch; l += lanes) {
+    V re[count], im[count];
+    HWY_UNROLL(4)
+    for (int c = 0; c < count; ++c) re[c] = im[c] = hn::Zero(d);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const V x = hn::LoadU(d, turn_re + row * pitch + l), y = hn::LoadU(d, turn_im + row * pitch + l);
+      const cf32* const v = values + row * columns + column;
+      HWY_UNROLL(4)
+      for (int c = 0; c < count; ++c) {
+        const V a = hn::Set(d, v[c].real()), b = hn::Set(d, v[c].imag());
+        re[c] = hn::MulAdd(y, b, hn::MulAdd(x, a, re[c]));
+        im[c] = hn::NegMulAdd(y, a, hn::MulAdd(x, b, im[c]));
+      }
+    }
+    HWY_UNROLL(4)
+    for (int c = 0; c < count; ++c) {
+      hn::StoreU(re[c], d, to_re + (column + c) * pitch + l);
+      hn::StoreU(im[c], d, to_im + (column + c) * pitch + l);
+    }
+  }
+}
+void correlate_rows(const float* turn_re, const float* turn_im, std::int64_t pitch, std::int64_t rows,
+                    const cf32* values, std::int64_t columns, float* to_re, float* to_im) {
+  std::int64_t c = 0;
+  for (; c + kColumns <= columns; c += kColumns)
+    correlate_columns<kColumns>(turn_re, turn_im, pitch, rows, values, columns, c, to_re, to_im);
+  for (; c < columns; ++c) correlate_columns<1>(turn_re, turn_im, pitch, rows, values, columns, c, to_re, to_im);
+}
+
+/// parts[row][i] = sum over the used delays l of turn[row][l] wide[l][i], i = 0 … width-1; `width`: whole vectors.
+void combine_delays(const float* turn_re, const float* turn_im, std::int64_t pitch, std::int64_t rows,
+                    const float* wide_re, const float* wide_im, std::int64_t width, const std::int32_t* used,
+                    std::int64_t used_count, cf32* parts, std::int64_t numbers) {
+  const hn::CappedTag<float, 16> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  using V = hn::Vec<decltype(d)>;
+  HWY_ALIGN float kept[32];
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const float *const x = turn_re + row * pitch, *const y = turn_im + row * pitch;
+    for (std::int64_t i = 0; i < numbers; i += lanes) {
+      V re = hn::Zero(d), im = hn::Zero(d);
+      for (std::int64_t n = 0; n < used_count; ++n) {
+        const std::int64_t l = used[n];
+        const V a = hn::Set(d, x[l]), b = hn::Set(d, y[l]);
+        const V g = hn::LoadU(d, wide_re + l * width + i), h = hn::LoadU(d, wide_im + l * width + i);
+        re = hn::NegMulAdd(b, h, hn::MulAdd(a, g, re));
+        im = hn::MulAdd(b, g, hn::MulAdd(a, h, im));
+      }
+      auto* const to = reinterpret_cast<float*>(parts + row * numbers + i);
+      if (i + lanes <= numbers) {
+        hn::StoreInterleaved2(re, im, d, to);
+      } else {
+        hn::StoreInterleaved2(re, im, d, kept);
+        std::copy_n(kept, 2 * (numbers - i), to);
+      }
+    }
+  }
+}
+
+}  // namespace iqd::mimo_channel_estimator::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace iqd::mimo_channel_estimator {
+
+HWY_EXPORT(correlate_rows);
+HWY_EXPORT(combine_delays);
+
+namespace {
+
+constexpr int kVector = 16;
+/// Steps that learn the powers of the delays from the training alone.
+constexpr int kDelaySteps = 3;
+/// Pairs of function and delay are kept whose prior is at least this share of the largest.
+constexpr float kLeastPrior = 1e-4f;
+/// Floats resolve no more of the equations: this share of the largest element on the diagonal is added to all.
+constexpr float kLoad = 1e-7f;
+
+std::int64_t whole_vectors(std::int64_t floats) {
+  return (floats + kVector - 1) / kVector * kVector;
+}
+cf32 times(cf32 a, cf32 b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+}  // namespace
+
+Tracker::Tracker(const Design& design, Scratch& scratch)
+    : design_(design),
+      t_(design.joint),
+      e_(design.extents),
+      width_(whole_vectors(std::int64_t{t_.functions} * e_.pairs())),
+      values_(scratch.take<cf32>(std::max<std::int64_t>(std::int64_t{e_.carriers} * e_.tx * e_.rx,
+                                                        std::int64_t{e_.pilots} * e_.data_symbols() * e_.pairs()))),
+      trained_re_(scratch.take<float>(std::int64_t{e_.pairs()} * t_.delay_pitch)),
+      trained_im_(scratch.take<float>(std::int64_t{e_.pairs()} * t_.delay_pitch)),
+      piloted_re_(scratch.take<float>(std::int64_t{e_.data_symbols()} * e_.pairs() * t_.delay_pitch)),
+      piloted_im_(scratch.take<float>(std::int64_t{e_.data_symbols()} * e_.pairs() * t_.delay_pitch)),
+      lags_{scratch.take<float>(t_.lag_count(e_)), scratch.take<float>(t_.lag_count(e_)),
+            scratch.take<float>(t_.delays), scratch.take<float>(t_.delays)},
+      lag_work_(scratch.take<float>(lag_work(design))),
+      powers_(scratch.take<float>(t_.delays)),
+      delay_(scratch.take<std::int32_t>(std::int64_t{t_.functions} * t_.delays)),
+      is_used_(scratch.take<std::int32_t>(t_.delays)),
+      used_(scratch.take<std::int32_t>(t_.delays)),
+      equations_(most_order(), most_sides(), scratch),
+      factor_(most_order(), most_sides(), scratch),
+      g_re_(scratch.take<float>(most_sides() * factor_.most_pitch())),
+      g_im_(scratch.take<float>(most_sides() * factor_.most_pitch())),
+      variance_(scratch.take<float>(most_order())),
+      wide_re_(scratch.take<float>(t_.delays * width_)),
+      wide_im_(scratch.take<float>(t_.delays * width_)),
+      sums_(scratch.take<float>(t_.delays)),
+      parts_(scratch.take<cf32>(std::int64_t{e_.carriers} * t_.functions * e_.pairs())),
+      pilot_parts_(scratch.take<cf32>(std::int64_t{e_.pilots} * t_.functions * e_.pairs())),
+      phases_(scratch.take<float>(e_.data_symbols())) {}
+
+/// Of the equations over the frame, or of those over the training.
+std::int64_t Tracker::most_order() const noexcept {
+  return std::max<std::int64_t>(std::int64_t{t_.functions} * t_.most_taps * e_.tx, t_.delays);
+}
+std::int64_t Tracker::most_sides() const noexcept {
+  return std::int64_t{e_.pairs()} + t_.delays;
+}
+
+void Tracker::estimate(const cf32* frame, const float* weights, int antennas) noexcept {
+  if (weights) fill_lags(design_, weights, lag_work_, lags_);
+  lag_re_ = weights ? lags_.re : t_.lag_re.data(), lag_im_ = weights ? lags_.im : t_.lag_im.data();
+  band_re_ = weights ? lags_.band_re : t_.band_re.data(), band_im_ = weights ? lags_.band_im : t_.band_im.data();
+  std::ranges::copy(t_.weights, weights_);
+  correlate(frame, weights);
+  learn_delays(power_of(frame, weights, antennas), antennas);
+  std::fill_n(phases_, e_.data_symbols(), 0.0f);
+  fit(t_.em, antennas);
+  if (e_.track_phase && e_.pilots > 0) {
+    set_parts(t_.pilot_re.data(), t_.pilot_im.data(), e_.pilots, pilot_parts_);
+    measure_phases(frame, weights);
+    fit(0, antennas);
+  }
+  set_parts(t_.turn_re.data(), t_.turn_im.data(), e_.carriers, parts_);
+}
+
+/// The mean power of a carrier of an antenna in the training.
+double Tracker::power_of(const cf32* frame, const float* weights, int antennas) const noexcept {
+  double sum = 0, count = 0;
+  for (int c = 0; c < e_.carriers; ++c) {
+    double own = 0;
+    for (int t = 0; t < e_.tx; ++t)
+      for (int r = 0; r < e_.rx; ++r) own += std::norm(std::complex<double>(frame[(1 + t) * e_.row() + c * e_.rx + r]));
+    const double weight = weights ? weights[c] : 1;
+    sum += weight * own;
+    count += weight;
+  }
+  return antennas > 0 ? sum / (count * antennas * e_.tx) : 0;
+}
+
+/// Correlates what is known with what was received, at all delays.
+void Tracker::correlate(const cf32* frame, const float* weights) noexcept {
+  cf32* to = values_;
+  for (int c = 0; c < e_.carriers; ++c) {
+    const float known = design_.training[static_cast<std::size_t>(c)] * (weights ? weights[c] : 1.0f);
+    for (int t = 0; t < e_.tx; ++t)
+      for (int r = 0; r < e_.rx; ++r) *to++ = known * frame[(1 + t) * e_.row() + c * e_.rx + r];
+  }
+  HWY_DYNAMIC_DISPATCH(correlate_rows)
+  (t_.turn_re.data(), t_.turn_im.data(), t_.delay_pitch, e_.carriers, values_, e_.pairs(), trained_re_, trained_im_);
+  if (e_.pilots == 0) return;
+  to = values_;
+  for (int i = 0; i < e_.pilots; ++i) {
+    const int c = design_.pilot[static_cast<std::size_t>(i)];
+    for (int d = 0; d < e_.data_symbols(); ++d) {
+      const cf32* const y = frame + (1 + e_.tx + d) * e_.row() + c * e_.rx;
+      const float* const signs = design_.pilot_signs.data() + (std::int64_t{d} * e_.pilots + i) * e_.tx;
+      for (int a = 0; a < e_.tx; ++a)
+        for (int r = 0; r < e_.rx; ++r) *to++ = signs[a] * (weights ? weights[c] : 1.0f) * y[r];
+    }
+  }
+  HWY_DYNAMIC_DISPATCH(correlate_rows)
+  (t_.pilot_re.data(), t_.pilot_im.data(), t_.delay_pitch, e_.pilots, values_,
+   std::int64_t{e_.data_symbols()} * e_.pairs(), piloted_re_, piloted_im_);
+}
+
+/// The powers of the delays, from the training alone, as if the channel stood still.
+void Tracker::learn_delays(double power, int antennas) noexcept {
+  const std::int64_t delays = t_.delays, sides = e_.pairs();
+  const double begin = std::max((power - 1) / e_.tx, 1e-3) / static_cast<double>(delays);
+  std::fill_n(powers_, delays, static_cast<float>(begin));
+  if (antennas == 0) return;
+  equations_.begin(delays, sides + delays);
+  for (std::int64_t j = 0; j < delays; ++j) {
+    float *const re = equations_.re(j), *const im = equations_.im(j);
+    for (std::int64_t i = j; i < delays; ++i) {  // the element is that of lag j - i, the conjugate of i - j
+      re[i] = static_cast<float>(e_.tx) * band_re_[i - j];
+      im[i] = -static_cast<float>(e_.tx) * band_im_[i - j];
+    }
+    std::fill_n(re + delays, sides + delays, 0.0f);
+    std::fill_n(im + delays, sides + delays, 0.0f);
+    for (int r = 0; r < e_.rx; ++r)
+      for (int a = 0; a < e_.tx; ++a) {
+        cf32 q = 0;
+        for (int t = 0; t < e_.tx; ++t) {
+          const std::int64_t from = (t * e_.rx + r) * t_.delay_pitch + j;
+          q += times(std::conj(design_.cover[static_cast<std::size_t>(a * e_.tx + t)]),
+                     {trained_re_[from], trained_im_[from]});
+        }
+        re[delays + r * e_.tx + a] = q.real(), im[delays + r * e_.tx + a] = -q.imag();
+      }
+    re[delays + sides + j] = 1;
+  }
+  const float load = kLoad * equations_.re(0)[0];
+  for (int step = 0; step < kDelaySteps; ++step) {
+    factor_.copy(equations_);
+    for (std::int64_t j = 0; j < delays; ++j) factor_.re(j)[j] += load + 1 / powers_[j];
+    factor_.factor(load);
+    factor_.substitute(sides, g_re_, g_im_);
+    std::fill_n(powers_, delays, 0.0f);
+    for (std::int64_t s = 0; s < sides; ++s)
+      for (std::int64_t l = 0; l < delays; ++l) {
+        const float re = g_re_[s * factor_.pitch() + l], im = g_im_[s * factor_.pitch() + l];
+        powers_[l] += re * re + im * im;
+      }
+    for (std::int64_t l = 0; l < delays; ++l) powers_[l] /= static_cast<float>(antennas * e_.tx);
+    // The posterior variance of delay l: |L^-1 e_l|^2.
+    for (std::int64_t j = 0; j < delays; ++j) {
+      const float *const re = factor_.re(j) + delays + sides, *const im = factor_.im(j) + delays + sides;
+      for (std::int64_t l = 0; l <= j; ++l) powers_[l] += re[l] * re[l] + im[l] * im[l];
+    }
+  }
+}
+
+/// Which delays and functions of time are worth an unknown.
+void Tracker::choose() noexcept {
+  const std::int64_t delays = t_.delays;
+  const float largest = *std::max_element(powers_, powers_ + delays);
+  float least = largest * t_.span;
+  std::copy_n(powers_, delays, sums_);
+  std::nth_element(sums_, sums_ + t_.most_taps - 1, sums_ + delays, std::greater<>());
+  least = std::max(least, sums_[t_.most_taps - 1]);
+  const float widest = largest * *std::max_element(weights_, weights_ + t_.functions);
+  std::fill_n(is_used_, delays, 0);
+  std::int32_t count = 0;
+  for (int k = 0; k < t_.functions; ++k) {
+    first_of_[k] = count;
+    for (std::int32_t l = 0, own = 0; l < delays && own < t_.most_taps; ++l)
+      if (powers_[l] >= least && prior(k, l) >= widest * kLeastPrior) {
+        delay_[count++] = l;
+        is_used_[l] = 1;
+        ++own;
+      }
+  }
+  first_of_[t_.functions] = count;
+}
+
+void Tracker::set_equations() noexcept {
+  const std::int64_t order = std::int64_t{first_of_[t_.functions]} * e_.tx, lags = 2 * t_.delays - 1;
+  equations_.begin(order, e_.rx);
+  for (int k = 0, table = 0; k < t_.functions; ++k)
+    for (int later = k; later < t_.functions; ++later, ++table)
+      for (int a = 0; a < e_.tx; ++a)                             // of the row
+        for (int b = 0; b < (k == later ? a + 1 : e_.tx); ++b) {  // of the column
+          const std::int64_t lag = (std::int64_t{table} * e_.tx * e_.tx + a * e_.tx + b) * lags + t_.delays - 1;
+          const std::int32_t* const rows = delay_ + first_of_[later];
+          const std::int64_t begin = place(later, a, 0);
+          const int count = kept(later);
+          for (int n = 0; n < kept(k); ++n) {
+            const std::int64_t j = place(k, b, n);
+            float *const re = equations_.re(j) + begin, *const im = equations_.im(j) + begin;
+            const float* const from_re = lag_re_ + lag + delay_[first_of_[k] + n];
+            const float* const from_im = lag_im_ + lag + delay_[first_of_[k] + n];
+            for (int m = 0; m < count; ++m) re[m] = from_re[-rows[m]], im[m] = from_im[-rows[m]];
+          }
+        }
+}
+
+/// The right sides, with the phases of the data symbols taken away.
+void Tracker::set_sides() noexcept {
+  const std::int64_t order = equations_.order();
+  for (int k = 0; k < t_.functions; ++k)
+    for (int a = 0; a < e_.tx; ++a)
+      for (int r = 0; r < e_.rx; ++r) {
+        cf32 factors[kMostSymbols];
+        for (int t = 0; t < e_.tx; ++t)
+          factors[t] = t_.phi[static_cast<std::size_t>(t * t_.functions + k)] *
+                       std::conj(design_.cover[static_cast<std::size_t>(a * e_.tx + t)]);
+        for (int d = 0; d < e_.data_symbols(); ++d)
+          factors[e_.tx + d] = t_.phi[static_cast<std::size_t>((e_.tx + d) * t_.functions + k)] *
+                               cf32(std::cos(phases_[d]), -std::sin(phases_[d]));
+        for (int n = 0; n < kept(k); ++n) {
+          const std::int64_t l = delay_[first_of_[k] + n];
+          cf32 q = 0;
+          for (int t = 0; t < e_.tx; ++t) {
+            const std::int64_t from = (t * e_.rx + r) * t_.delay_pitch + l;
+            q += times(factors[t], {trained_re_[from], trained_im_[from]});
+          }
+          for (int d = 0; e_.pilots > 0 && d < e_.data_symbols(); ++d) {
+            const std::int64_t from = ((d * e_.tx + a) * e_.rx + r) * t_.delay_pitch + l;
+            q += times(factors[e_.tx + d], {piloted_re_[from], piloted_im_[from]});
+          }
+          const std::int64_t j = place(k, a, n);
+          equations_.re(j)[order + r] = q.real(), equations_.im(j)[order + r] = -q.imag();
+        }
+      }
+}
+
+void Tracker::solve() noexcept {
+  factor_.copy(equations_);
+  float largest = 0;
+  for (std::int64_t j = 0; j < factor_.order(); ++j) largest = std::max(largest, factor_.re(j)[j]);
+  const float load = kLoad * largest;
+  for (int k = 0; k < t_.functions; ++k)
+    for (int a = 0; a < e_.tx; ++a)
+      for (int n = 0; n < kept(k); ++n) {
+        const std::int64_t j = place(k, a, n);
+        const float precision = 1 / prior(k, delay_[first_of_[k] + n]);
+        variance_[j] = 1 / (equations_.re(j)[j] + precision);
+        factor_.re(j)[j] += load + precision;
+      }
+  factor_.factor(load);
+  factor_.substitute(e_.rx, g_re_, g_im_);
+}
+
+/// Expectation maximisation: the powers of functions and delays, from the solution.
+void Tracker::learn_powers(int antennas) noexcept {
+  const auto energy = [&](int k, int n) {
+    float sum = 0;
+    for (int a = 0; a < e_.tx; ++a) {
+      const std::int64_t j = place(k, a, n);
+      float own = 0;
+      for (int r = 0; r < e_.rx; ++r) {
+        const float re = g_re_[r * factor_.pitch() + j], im = g_im_[r * factor_.pitch() + j];
+        own += re * re + im * im;
+      }
+      sum += own / static_cast<float>(antennas) + variance_[j];
+    }
+    return sum / static_cast<float>(e_.tx);
+  };
+  for (int k = 0; k < t_.functions; ++k) {
+    float sum = 0;
+    for (int n = 0; n < kept(k); ++n) sum += energy(k, n) / powers_[delay_[first_of_[k] + n]];
+    if (kept(k) > 0) weights_[k] = sum / static_cast<float>(kept(k));
+  }
+  std::fill_n(sums_, t_.delays, 0.0f);
+  std::fill_n(is_used_, t_.delays, 0);
+  for (int k = 0; k < t_.functions; ++k)
+    for (int n = 0; n < kept(k); ++n) {
+      const std::int32_t l = delay_[first_of_[k] + n];
+      sums_[l] += energy(k, n) / weights_[k];
+      ++is_used_[l];
+    }
+  for (std::int32_t l = 0; l < t_.delays; ++l)
+    if (is_used_[l] > 0) powers_[l] = sums_[l] / static_cast<float>(is_used_[l]);
+}
+
+void Tracker::fit(int steps, int antennas) noexcept {
+  choose();
+  set_equations();
+  set_sides();
+  solve();
+  for (int step = 0; step < steps && antennas > 0; ++step) {
+    learn_powers(antennas);
+    solve();
+  }
+}
+
+/// The parts of the channel at some carriers.
+void Tracker::set_parts(const float* turn_re, const float* turn_im, std::int64_t rows, cf32* parts) noexcept {
+  const std::int64_t numbers = std::int64_t{t_.functions} * e_.pairs();
+  std::int64_t used = 0;
+  for (std::int32_t l = 0; l < t_.delays; ++l)
+    if (is_used_[l] > 0) {
+      std::fill_n(wide_re_ + l * width_, width_, 0.0f);
+      std::fill_n(wide_im_ + l * width_, width_, 0.0f);
+    }
+  for (int k = 0; k < t_.functions; ++k)
+    for (int n = 0; n < kept(k); ++n) {
+      const std::int64_t to = delay_[first_of_[k] + n] * width_ + std::int64_t{k} * e_.pairs();
+      for (int r = 0; r < e_.rx; ++r)
+        for (int a = 0; a < e_.tx; ++a) {
+          wide_re_[to + r * e_.tx + a] = g_re_[r * factor_.pitch() + place(k, a, n)];
+          wide_im_[to + r * e_.tx + a] = g_im_[r * factor_.pitch() + place(k, a, n)];
+        }
+    }
+  for (std::int32_t l = 0; l < t_.delays; ++l)
+    if (is_used_[l] > 0) used_[used++] = l;
+  HWY_DYNAMIC_DISPATCH(combine_delays)
+  (turn_re, turn_im, t_.delay_pitch, rows, wide_re_, wide_im_, width_, used_, used, parts, numbers);
+}
+
+/// The common phase of each data symbol, by its pilots.
+void Tracker::measure_phases(const cf32* frame, const float* weights) noexcept {
+  for (int d = 0; d < e_.data_symbols(); ++d) {
+    double sum_re = 0, sum_im = 0;
+    const float* const phi = &t_.phi[static_cast<std::size_t>((e_.tx + d) * t_.functions)];
+    for (int i = 0; i < e_.pilots; ++i) {
+      const int c = design_.pilot[static_cast<std::size_t>(i)];
+      const float* const signs = design_.pilot_signs.data() + (std::int64_t{d} * e_.pilots + i) * e_.tx;
+      const cf32* const y = frame + (1 + e_.tx + d) * e_.row() + c * e_.rx;
+      for (int r = 0; r < e_.rx; ++r) {
+        cf32 expected = 0;
+        for (int k = 0; k < t_.functions; ++k) {
+          const cf32* const part = pilot_parts_ + ((std::int64_t{i} * t_.functions + k) * e_.rx + r) * e_.tx;
+          for (int a = 0; a < e_.tx; ++a) expected += phi[k] * signs[a] * part[a];
+        }
+        const cf32 product = times(std::conj(expected), y[r]);
+        const double weight = weights ? weights[c] : 1;
+        sum_re += weight * product.real(), sum_im += weight * product.imag();
+      }
+    }
+    phases_[d] = static_cast<float>(std::atan2(sum_im, sum_re));
+  }
+}
+
+float Tracker::unknown(int d) const noexcept {
+  const float* const phi = &t_.phi[static_cast<std::size_t>((e_.tx + d) * t_.functions)];
+  float all = 0;
+  for (int k = 0; k < t_.functions; ++k) {
+    float sum = 0;
+    for (std::int64_t j = place(k, 0, 0); j < place(k, 0, 0) + std::int64_t{kept(k)} * e_.tx; ++j) sum += variance_[j];
+    // Pairs that have no unknown count with their prior.
+    int n = 0;
+    for (std::int32_t l = 0; l < t_.delays; ++l)
+      if (n < kept(k) && delay_[first_of_[k] + n] == l)
+        ++n;
+      else
+        sum += static_cast<float>(e_.tx) * prior(k, l);
+    all += phi[k] * phi[k] * sum;
+  }
+  return all;
+}
+
+float Tracker::doppler() const noexcept {
+  float all = 0;
+  for (int k = 0; k < t_.functions; ++k) all += weights_[k];
+  return all > 0 ? std::sqrt(std::max(0.0f, (all - weights_[0]) / all)) : 0;
+}
+
+}  // namespace iqd::mimo_channel_estimator
+#endif

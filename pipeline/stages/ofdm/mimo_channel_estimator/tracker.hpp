@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "pipeline/stages/ofdm/mimo_channel_estimator/frame_channel.hpp"
+#include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
+#include "pipeline/stages/ofdm/mimo_channel_estimator/track_design.hpp"
+#include "signal/estimates/hermitian_system.hpp"
+#include "signal/filters/scratch.hpp"
+
+namespace iqd::mimo_channel_estimator {
+
+/// Estimates the channel at all times of a frame together: README.md, "A channel that moves". Single precision, with
+/// memory for one frame.
+class Tracker {
+ public:
+  Tracker(const Design& design, Scratch& scratch);
+
+  /// `frame`: [symbol][carrier][rx], with noise of variance 1 at every antenna. `weights`: [carrier], null if all are 1.
+  /// `antennas`: those that are not silent.
+  void estimate(const cf32* frame, const float* weights, int antennas) noexcept;
+
+  FrameChannel channel() const noexcept { return {t_.functions, t_.phi.data(), parts_}; }
+  /// Of data symbol d, against the channel.
+  const float* phases() const noexcept { return phases_; }
+  /// What is not known of the channel at data symbol d, as noise.
+  float unknown(int d) const noexcept;
+  /// The share of the channel's amplitude that moves.
+  float doppler() const noexcept;
+
+ private:
+  void correlate(const cf32* frame, const float* weights) noexcept;
+  void learn_delays(double power, int antennas) noexcept;
+  void choose() noexcept;
+  void set_sides() noexcept;
+  void set_equations() noexcept;
+  void solve() noexcept;
+  void learn_powers(int antennas) noexcept;
+  void fit(int steps, int antennas) noexcept;
+  void set_parts(const float* turn_re, const float* turn_im, std::int64_t rows, cf32* parts) noexcept;
+  void measure_phases(const cf32* frame, const float* weights) noexcept;
+  double power_of(const cf32* frame, const float* weights, int antennas) const noexcept;
+
+  std::int64_t most_order() const noexcept;
+  std::int64_t most_sides() const noexcept;
+  int kept(int function) const noexcept { return first_of_[function + 1] - first_of_[function]; }
+  float prior(int function, int delay) const noexcept { return weights_[function] * powers_[delay]; }
+  /// Of column (function k, antenna a, n-th delay kept).
+  std::int64_t place(int k, int a, int n) const noexcept {
+    return std::int64_t{first_of_[k]} * e_.tx + a * kept(k) + n;
+  }
+
+  const Design& design_;
+  const TrackDesign& t_;
+  const Extents e_;
+  std::int64_t width_;  // floats of a carrier's parts, a plane of whole vectors
+  // What the frame's known places say.
+  cf32* values_;                     // [carrier][column]: to be correlated
+  float *trained_re_, *trained_im_;  // [training][rx][delay_pitch]
+  float *piloted_re_, *piloted_im_;  // [data symbol][tx][rx][delay_pitch]
+  LagTables lags_{};                 // of this frame, if carriers count differently
+  float* lag_work_;
+  const float *lag_re_ = nullptr, *lag_im_ = nullptr, *band_re_ = nullptr, *band_im_ = nullptr;
+  // What is learned.
+  float* powers_;  // [delay]
+  float weights_[kMostFunctions] = {};
+  // Unknowns: of each function, the delays that are kept.
+  std::int32_t* delay_;  // [unknown / tx]
+  std::int32_t first_of_[kMostFunctions + 1] = {};
+  std::int32_t* is_used_;      // [delay]: how many functions keep it
+  std::int32_t* used_;         // the delays that are
+  HermitianSystem equations_;  // without the prior
+  HermitianSystem factor_;
+  float *g_re_, *g_im_;        // [rx][pitch]
+  float* variance_;            // [unknown]
+  float *wide_re_, *wide_im_;  // [delay][width_]: g by delay
+  float* sums_;                // [delay]
+  cf32* parts_;                // [carrier][function][rx][tx]
+  cf32* pilot_parts_;          // [pilot][function][rx][tx]
+  float* phases_;              // [data symbol]
+};
+
+}  // namespace iqd::mimo_channel_estimator

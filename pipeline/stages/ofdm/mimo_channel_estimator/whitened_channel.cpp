@@ -1,0 +1,329 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stages/ofdm/mimo_channel_estimator/whitened_channel.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "pipeline/stages/ofdm/mimo_channel_estimator/whitened_channel.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace iqd::mimo_channel_estimator::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// to[row][i] = sum over k of phi[row][k] parts[k][i], for `floats` numbers of a row.
+void combine_functions(const float* phi, std::int64_t rows, std::int64_t functions, const float* parts,
+                       std::int64_t floats, float* to) {
+  const hn::CappedTag<float, 8> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t row = 0; row < rows; ++row, phi += functions, to += floats) {
+    std::int64_t i = 0;
+    for (; i + lanes <= floats; i += lanes) {
+      auto sum = hn::Zero(d);
+      for (std::int64_t k = 0; k < functions; ++k)
+        sum = hn::MulAdd(hn::Set(d, phi[k]), hn::LoadU(d, parts + k * floats + i), sum);
+      hn::StoreU(sum, d, to + i);
+    }
+    for (; i < floats; ++i) {
+      to[i] = 0;
+      for (std::int64_t k = 0; k < functions; ++k) to[i] += phi[k] * parts[k * floats + i];
+    }
+  }
+}
+
+}  // namespace iqd::mimo_channel_estimator::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace iqd::mimo_channel_estimator {
+
+HWY_EXPORT(combine_functions);
+
+namespace {
+
+/// A stretch is beside a tone if its power exceeds this many medians.
+constexpr double kMostStrength = 4;
+/// Noise relative to the signal when the channel is tracked: with less, floats cannot resolve the equations.
+constexpr double kLeastTracked = 1e-4;
+/// Share of the noise that is added to each antenna's.
+constexpr double kLoad = 1e-6;
+
+double power(cf32 z) {
+  return double{z.real()} * double{z.real()} + double{z.imag()} * double{z.imag()};
+}
+cf32 multiply(cf32 a, cf32 b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+double median(double* values, int count) {
+  const auto middle = values + count / 2;
+  std::nth_element(values, middle, values + count);
+  return count % 2 ? *middle : 0.5 * (*middle + *std::max_element(values, middle));
+}
+
+/// A lower triangle in single precision, applied to vectors.
+struct Triangle {
+  Triangle(const Covariance& from, int order) : order(order) {
+    for (int i = 0; i < order; ++i)
+      for (int j = 0; j <= i; ++j) l[i][j] = {static_cast<float>(from.re[i][j]), static_cast<float>(from.im[i][j])};
+  }
+  /// Of elements `step` apart; `to` may be `from`.
+  void apply(const cf32* from, std::int64_t step, cf32* to) const {
+    cf32 x[kMostAntennas];
+    for (int i = 0; i < order; ++i) x[i] = from[i * step];
+    for (int i = 0; i < order; ++i) {
+      cf32 sum = 0;
+      for (int j = 0; j <= i; ++j) sum += multiply(l[i][j], x[j]);
+      to[i * step] = sum;
+    }
+  }
+  int order;
+  cf32 l[kMostAntennas][kMostAntennas];
+};
+
+}  // namespace
+
+WhitenedChannel::WhitenedChannel(const Design& design, Scratch& scratch)
+    : design_(design),
+      e_(design.extents),
+      white_(scratch.take<cf32>(std::int64_t{e_.symbols} * e_.row())),
+      power_(scratch.take<double>(std::int64_t{stretches()} * e_.rx)),
+      strength_(scratch.take<double>(stretches())),
+      sorted_(scratch.take<double>(std::max(stretches(), e_.groups()))),
+      weights_(scratch.take<float>(e_.carriers)),
+      covariance_(scratch.take<Covariance>(e_.groups())),
+      filter_(scratch.take<Covariance>(e_.groups())),
+      counts_(scratch.take<double>(e_.groups())),
+      back_(scratch.take<cf32>(e_.data_symbols())) {
+  if (design.track == Track::frame)
+    tracker_.emplace(design, scratch);
+  else
+    held_.emplace(design, scratch);
+}
+
+void WhitenedChannel::run(const cf32* frame, const FrameOutputs& out) noexcept {
+  const bool silent = !find_antennas(frame);
+  judge_stretches(frame);
+  whiten_band(frame);
+  if (tracker_)
+    tracker_->estimate(white_, weighted_ ? weights_ : nullptr, antennas_);
+  else
+    held_->estimate(white_);
+  for (int d = 0; d < e_.data_symbols(); ++d) back_[d] = {std::cos(phases()[d]), -std::sin(phases()[d])};
+  if (design_.whiten == Whiten::groups && !silent) whiten_groups();
+  write(out);
+}
+
+/// False if all antennas are silent.
+bool WhitenedChannel::find_antennas(const cf32* frame) noexcept {
+  antennas_ = 0;
+  for (int r = 0; r < e_.rx; ++r) {
+    double sum = 0;
+    for (int t = 0; t < e_.tx; ++t)
+      for (int c = 0; c < e_.carriers; ++c) sum += power(frame[std::int64_t{1 + t} * e_.row() + c * e_.rx + r]);
+    least_[r] = (tracker_ ? kLeastTracked : kLeastNoise) * sum / (e_.tx * e_.carriers);
+    alive_[r] = sum > 0;
+    antennas_ += alive_[r];
+  }
+  return antennas_ > 0;
+}
+
+/// Finds the stretches of carriers beside a tone, by the empty carriers of the synchronisation symbol, and what the
+/// others weigh in sums.
+void WhitenedChannel::judge_stretches(const cf32* frame) noexcept {
+  weighted_ = false;
+  std::fill_n(weights_, e_.carriers, 1.0f);
+  const int all = stretches();
+  for (int n = 0; n < all; ++n) {
+    strength_[n] = 0;
+    for (int r = 0; r < e_.rx; ++r) {
+      double& sum = power_[n * e_.rx + r] = 0;
+      for (int i = n * kStretch; i < stretch_end(n); ++i)
+        sum += power(frame[design_.odd[static_cast<std::size_t>(i)] * e_.rx + r]);
+      sum /= stretch_end(n) - n * kStretch;
+    }
+  }
+  if (design_.whiten == Whiten::off) return;
+  for (int r = 0; r < e_.rx; ++r) {
+    for (int n = 0; n < all; ++n) sorted_[n] = power_[n * e_.rx + r];
+    const double usual = median(sorted_, all);
+    for (int n = 0; n < all && usual > 0; ++n) strength_[n] += power_[n * e_.rx + r] / usual;
+  }
+  std::copy_n(strength_, all, sorted_);
+  const double usual = median(sorted_, all);
+  for (int n = 0; n < all; ++n) {
+    if (!(strength_[n] > kMostStrength * usual)) continue;
+    const std::int32_t begin = design_.odd[static_cast<std::size_t>(n * kStretch)];
+    const std::int32_t end = n + 1 < all ? design_.odd[static_cast<std::size_t>((n + 1) * kStretch)] : e_.carriers;
+    std::fill(weights_ + begin, weights_ + end, static_cast<float>(usual / strength_[n]));
+    weighted_ = true;
+  }
+}
+
+/// The covariance of the whole band's noise, and the frame in its units.
+void WhitenedChannel::whiten_band(const cf32* frame) noexcept {
+  band_ = {};
+  int count = 0;
+  for (const std::int32_t c : design_.odd) {
+    if (weights_[c] != 1) continue;
+    float re[kMostAntennas], im[kMostAntennas];
+    for (int r = 0; r < e_.rx; ++r) re[r] = frame[c * e_.rx + r].real(), im[r] = frame[c * e_.rx + r].imag();
+    band_.add(re, im, e_.rx);
+    ++count;
+  }
+  double size[kMostAntennas];
+  for (int r = 0; r < e_.rx; ++r) {
+    band_.re[r][r] = alive_[r] ? std::max(band_.re[r][r] / count, least_[r]) : 0;
+    size[r] = std::sqrt(band_.re[r][r]);
+  }
+  const bool off = design_.whiten == Whiten::off;
+  for (int i = 0; i < e_.rx; ++i) {
+    for (int j = 0; j < i; ++j) {
+      const double product = off ? 0 : size[i] * size[j] * count;
+      band_.re[i][j] = product > 0 ? band_.re[i][j] / product : 0;
+      band_.im[i][j] = product > 0 ? band_.im[i][j] / product : 0;
+    }
+    band_.re[i][i] = alive_[i];
+  }
+  if (!off) shrink(band_, count, e_.rx, antennas_);
+  for (int i = 0; i < e_.rx; ++i) {
+    if (!off) band_.re[i][i] *= 1 + kLoad;
+    for (int j = 0; j <= i; ++j) band_.re[i][j] *= size[i] * size[j], band_.im[i][j] *= size[i] * size[j];
+  }
+  level_ = band_.trace(e_.rx) / e_.rx;
+  root_ = band_;
+  take_root(root_, e_.rx);
+  Covariance inverse = root_;
+  invert_root(inverse, e_.rx);
+  const Triangle front(inverse, e_.rx);
+  for (std::int64_t i = 0; i < std::int64_t{e_.symbols} * e_.carriers; ++i)
+    front.apply(frame + i * e_.rx, 1, white_ + i * e_.rx);
+}
+
+/// The sum over what is left of a group's known places when the channel is taken away, and their number.
+Covariance WhitenedChannel::residuals_of(int group, double& count) const noexcept {
+  const FrameChannel h = channel();
+  Covariance sum;
+  count = 0;
+  const auto add = [&](const cf32* y) {
+    float re[kMostAntennas], im[kMostAntennas];
+    for (int r = 0; r < e_.rx; ++r) re[r] = y[r].real(), im[r] = y[r].imag();
+    sum.add(re, im, e_.rx);
+    ++count;
+  };
+  /// What is left of symbol 1 + s when `sent` is taken away, turned by `turn`.
+  const auto add_known = [&](int s, int c, cf32 turn, const auto& sent) {
+    const cf32* const parts = h.parts + std::int64_t{c} * h.functions * e_.pairs();
+    cf32 left[kMostAntennas];
+    for (int r = 0; r < e_.rx; ++r) {
+      cf32 expected = 0;
+      for (int k = 0; k < h.functions; ++k) {
+        cf32 own = 0;
+        for (int a = 0; a < e_.tx; ++a) own += multiply(parts[(k * e_.rx + r) * e_.tx + a], sent(a));
+        expected += (h.phi ? h.phi[s * h.functions + k] : 1.0f) * own;
+      }
+      left[r] = multiply(white(1 + s, c)[r], turn) - expected;
+    }
+    add(left);
+  };
+  const int end = std::min((group + 1) * e_.group, e_.carriers);
+  for (int c = group * e_.group; c < end; ++c) {
+    const float training = design_.training[static_cast<std::size_t>(c)];
+    for (int t = 0; t < e_.tx; ++t) {
+      const double phase = held_ ? -held_->training_phase(t) : 0;
+      add_known(t, c, {static_cast<float>(std::cos(phase)), static_cast<float>(std::sin(phase))},
+                [&](int a) { return training * design_.cover[static_cast<std::size_t>(a * e_.tx + t)]; });
+    }
+    const int place = design_.place[static_cast<std::size_t>(c)];
+    for (int d = 0; place < 0 && d < e_.data_symbols(); ++d) {
+      const float* const signs = design_.pilot_signs.data() + (std::int64_t{d} * e_.pilots - 1 - place) * e_.tx;
+      add_known(e_.tx + d, c, back_[d], [&](int a) { return cf32(signs[a]); });
+    }
+  }
+  const auto first = std::lower_bound(design_.odd.begin(), design_.odd.end(), group * e_.group);
+  for (auto c = first; c != design_.odd.end() && *c < end; ++c) add(white(0, *c));
+  return sum;
+}
+
+void WhitenedChannel::whiten_groups() noexcept {
+  double energy = 0;
+  for (int t = 0; t < e_.tx; ++t)
+    for (std::int64_t i = 0; i < e_.row(); ++i) energy += power(white_[std::int64_t{1 + t} * e_.row() + i]);
+  const double least = kLeastNoise * energy / (static_cast<double>(e_.tx) * e_.carriers * antennas_);
+  for (int g = 0; g < e_.groups(); ++g) {
+    covariance_[g] = residuals_of(g, counts_[g]);
+    const double count = counts_[g];
+    covariance_[g].scale(1 / count, e_.rx);
+    sorted_[g] = covariance_[g].trace(e_.rx) / antennas_;
+    shrink(covariance_[g], count, e_.rx, antennas_);
+    covariance_[g].scale(count / (count + 1), e_.rx);
+  }
+  const double usual = std::max(median(sorted_, e_.groups()), least);
+  for (int g = 0; g < e_.groups(); ++g) {
+    for (int r = 0; r < e_.rx; ++r) covariance_[g].re[r][r] += usual / (counts_[g] + 1);
+    filter_[g] = covariance_[g];
+    take_root(filter_[g], e_.rx);
+    invert_root(filter_[g], e_.rx);
+  }
+}
+
+void WhitenedChannel::write(const FrameOutputs& out) noexcept {
+  const FrameChannel h = channel();
+  const bool silent = antennas_ == 0, groups = design_.whiten == Whiten::groups && !silent;
+  const int symbols = e_.data_symbols(), pairs = e_.pairs();
+  const std::int64_t numbers = std::int64_t{h.functions} * pairs;
+  cf32 *y = out.y, *to = out.h;
+  for (int g = 0; g < e_.groups(); ++g) {
+    const Triangle filter(groups ? filter_[g] : Covariance{}, e_.rx);
+    for (int c = g * e_.group; c < std::min((g + 1) * e_.group, e_.carriers); ++c) {
+      if (design_.place[static_cast<std::size_t>(c)] < 0) continue;
+      cf32* const parts = h.parts + c * numbers;
+      for (int k = 0; groups && k < h.functions; ++k)
+        for (int a = 0; a < e_.tx; ++a) {
+          cf32* const column = parts + std::int64_t{k} * pairs + a;
+          filter.apply(column, e_.tx, column);
+        }
+      if (h.phi) HWY_DYNAMIC_DISPATCH(combine_functions)
+      (h.phi + std::int64_t{e_.tx} * h.functions, symbols, h.functions, reinterpret_cast<const float*>(parts),
+       2 * pairs, reinterpret_cast<float*>(to));
+      else std::copy_n(parts, pairs, to);
+      to += h.phi ? symbols * pairs : pairs;
+      for (int d = 0; d < symbols; ++d, y += e_.rx) {
+        for (int r = 0; r < e_.rx; ++r) y[r] = multiply(white(1 + e_.tx + d, c)[r], back_[d]);
+        if (groups) filter.apply(y, 1, y);
+      }
+    }
+  }
+  const float known = silent ? 0.0f : 1.0f;
+  if (tracker_)
+    for (int d = 0; d < symbols; ++d) {
+      const float noise = silent ? 0.0f : 1 + tracker_->unknown(d);
+      for (int i = 0; i < e_.data_carriers(); ++i) out.noise[std::int64_t{i} * symbols + d] = noise;
+    }
+  else
+    *out.noise = known;
+  if (out.phase) std::copy_n(phases(), symbols, out.phase);
+  *out.level = told(level_);
+  if (out.doppler) *out.doppler = silent ? 0 : tracker_->doppler();
+  if (out.covariance) write_covariance(out.covariance);
+}
+
+/// Of the antennas as they were received.
+void WhitenedChannel::write_covariance(cf32* to) const noexcept {
+  const bool groups = design_.whiten == Whiten::groups && antennas_ > 0;
+  for (int g = 0; g < e_.groups(); ++g, to += e_.rx * e_.rx) {
+    const Covariance c = groups ? colour(root_, covariance_[g], e_.rx) : band_;
+    for (int i = 0; i < e_.rx; ++i)
+      for (int j = 0; j <= i; ++j) {
+        const cf32 value(static_cast<float>(c.re[i][j]), static_cast<float>(c.im[i][j]));
+        to[i * e_.rx + j] = value;
+        to[j * e_.rx + i] = std::conj(value);
+      }
+  }
+}
+
+}  // namespace iqd::mimo_channel_estimator
+#endif

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "pipeline/stages/ofdm/mimo_channel_estimator/held_channel.hpp"
+#include "pipeline/stages/ofdm/mimo_channel_estimator/tracker.hpp"
+#include "signal/estimates/covariance.hpp"
+
+namespace iqd::mimo_channel_estimator {
+
+/// Makes the noise of one frame white, and estimates the channel behind that: README.md, "Interference". Has memory for
+/// one frame.
+class WhitenedChannel {
+ public:
+  WhitenedChannel(const Design& design, Scratch& scratch);
+
+  void run(const cf32* frame, const FrameOutputs& out) noexcept;
+
+ private:
+  static constexpr int kStretch = 12;  // empty carriers that are judged together
+
+  int stretches() const noexcept { return (static_cast<int>(design_.odd.size()) + kStretch - 1) / kStretch; }
+  int stretch_end(int n) const noexcept { return std::min(static_cast<int>(design_.odd.size()), (n + 1) * kStretch); }
+  bool find_antennas(const cf32* frame) noexcept;
+  void judge_stretches(const cf32* frame) noexcept;
+  void whiten_band(const cf32* frame) noexcept;
+  void whiten_groups() noexcept;
+  Covariance residuals_of(int group, double& count) const noexcept;
+  void write(const FrameOutputs& out) noexcept;
+  void write_covariance(cf32* to) const noexcept;
+
+  const cf32* white(int symbol, int c) const noexcept { return white_ + symbol * std::int64_t{e_.row()} + c * e_.rx; }
+  const float* phases() const noexcept { return tracker_ ? tracker_->phases() : held_->phases(); }
+  FrameChannel channel() const noexcept { return tracker_ ? tracker_->channel() : held_->channel(); }
+
+  const Design& design_;
+  const Extents e_;
+  std::optional<HeldChannel> held_;
+  std::optional<Tracker> tracker_;
+  bool alive_[kMostAntennas] = {};
+  double least_[kMostAntennas] = {};  // noise
+  int antennas_ = 0;                  // that are not silent
+  double level_ = 0;                  // mean noise
+  Covariance band_;                   // of the noise
+  Covariance root_;                   // L of band_ = L L^H
+  cf32* white_;                       // [symbol][carrier][rx]
+  double* power_;                     // [stretch][rx]
+  double* strength_;                  // [stretch]: against the usual
+  double* sorted_;                    // [stretch or group]
+  float* weights_;                    // [carrier]
+  bool weighted_ = false;             // not all weights are 1
+  Covariance* covariance_;            // [group], of what is left in units of band_
+  Covariance* filter_;                // [group]
+  double* counts_;                    // [group]: places that covariance_ is from
+  cf32* back_;                        // [data symbol]: takes the phase away
+};
+
+}  // namespace iqd::mimo_channel_estimator

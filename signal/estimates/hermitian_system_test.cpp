@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "signal/estimates/hermitian_system.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <random>
+#include <vector>
+
+namespace iqd {
+namespace {
+
+using Complex = std::complex<double>;
+
+/// M = A A^H of random A, and random right sides.
+struct Problem {
+  Problem(int order, int sides, int columns) : n(order), s(sides), m(index(n * n)), q(index(n * s)) {
+    std::mt19937 engine(static_cast<unsigned>(n));
+    std::normal_distribution<double> normal;
+    std::vector<Complex> a(index(n * columns));
+    for (Complex& v : a) v = {normal(engine), normal(engine)};
+    for (Complex& v : q) v = {normal(engine), normal(engine)};
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < n; ++j)
+        for (int k = 0; k < columns; ++k)
+          m[index(i * n + j)] += a[index(i * columns + k)] * std::conj(a[index(j * columns + k)]);
+  }
+  static std::size_t index(int i) { return static_cast<std::size_t>(i); }
+  void write(HermitianSystem& to) const {
+    to.begin(n, s);
+    for (int j = 0; j < n; ++j) {
+      for (int i = j; i < n; ++i) {
+        to.re(j)[i] = static_cast<float>(m[index(i * n + j)].real());
+        to.im(j)[i] = static_cast<float>(m[index(i * n + j)].imag());
+      }
+      for (int k = 0; k < s; ++k) {
+        to.re(j)[n + k] = static_cast<float>(q[index(j * s + k)].real());
+        to.im(j)[n + k] = -static_cast<float>(q[index(j * s + k)].imag());
+      }
+    }
+  }
+  /// |M x - q| over |q|, of side k.
+  double error(const float* x_re, const float* x_im, int k) const {
+    double left = 0, all = 0;
+    for (int i = 0; i < n; ++i) {
+      Complex sum = -q[index(i * s + k)];
+      for (int j = 0; j < n; ++j) sum += m[index(i * n + j)] * Complex(x_re[j], x_im[j]);
+      left += std::norm(sum), all += std::norm(q[index(i * s + k)]);
+    }
+    return std::sqrt(left / all);
+  }
+  int n, s;
+  std::vector<Complex> m, q;
+};
+
+/// Memory full of NaN for two systems.
+struct Memory {
+  Memory(int order, int sides) {
+    Scratch count(nullptr);
+    HermitianSystem(order, sides, count), HermitianSystem(order, sides, count);
+    bytes.assign(count.bytes(), std::byte{0xff});
+  }
+  std::vector<std::byte> bytes;
+};
+
+TEST(HermitianSystem, SolvesAnyOrder) {
+  for (const int n : {1, 2, 3, 15, 16, 17, 31, 37, 64, 130, 163}) {
+    const Problem problem(n, 3, 2 * n);
+    Memory memory(n, 3);
+    Scratch scratch(memory.bytes.data());
+    HermitianSystem given(n, 3, scratch), system(n, 3, scratch);
+    problem.write(given);
+    system.copy(given);
+    system.factor(0);
+    std::vector<float> re(static_cast<std::size_t>(3 * system.pitch())), im(re.size());
+    system.substitute(3, re.data(), im.data());
+    for (int k = 0; k < 3; ++k)
+      EXPECT_LT(problem.error(re.data() + k * system.pitch(), im.data() + k * system.pitch(), k), 1e-5)
+          << n << " " << k;
+  }
+}
+
+TEST(HermitianSystem, UnitVectorsAsSidesGiveTheInversesDiagonal) {
+  const int n = 20;
+  Problem problem(n, n, 3 * n);
+  std::ranges::fill(problem.q, Complex());
+  for (int i = 0; i < n; ++i) problem.q[Problem::index(i * n + i)] = 1;
+  Memory memory(n, n);
+  Scratch scratch(memory.bytes.data());
+  HermitianSystem system(n, n, scratch);
+  problem.write(system);
+  system.factor(0);
+  std::vector<float> re(static_cast<std::size_t>(n * system.pitch())), im(re.size());
+  system.substitute(n, re.data(), im.data());
+  for (int k = 0; k < n; ++k) {
+    double sum = 0;  // |L^-1 e_k|^2
+    for (int j = 0; j < n; ++j) sum += std::norm(Complex(system.re(j)[n + k], system.im(j)[n + k]));
+    EXPECT_NEAR(sum / re[static_cast<std::size_t>(k * system.pitch() + k)], 1, 1e-5);
+  }
+}
+
+TEST(HermitianSystem, ASingularMatrixGivesNumbers) {
+  const Problem problem(24, 1, 10);  // of rank 10
+  Memory memory(24, 1);
+  Scratch scratch(memory.bytes.data());
+  HermitianSystem system(24, 1, scratch);
+  problem.write(system);
+  for (int j = 0; j < 24; ++j) system.re(j)[j] += 1e-4f;
+  system.factor(1e-4f);
+  std::vector<float> re(static_cast<std::size_t>(system.pitch())), im(re.size());
+  system.substitute(1, re.data(), im.data());
+  for (int i = 0; i < 24; ++i) EXPECT_TRUE(std::isfinite(re[Problem::index(i)] + im[Problem::index(i)]));
+}
+
+}  // namespace
+}  // namespace iqd

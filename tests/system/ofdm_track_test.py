@@ -1,0 +1,82 @@
+# SPDX-FileCopyrightText: the iqd authors
+# SPDX-License-Identifier: Apache-2.0
+"""mimo_channel_estimator in air that moves, through `iqd exec`, against a model in double precision."""
+
+import dataclasses
+import unittest
+
+import numpy as np
+
+import air_model as air
+import ofdm_model as sender
+import ofdm_receive_model as standing
+import ofdm_track_model as track
+from exec_arrays import execute
+
+RATE = 7.68e6
+SHORT = sender.Format(fft=64, carriers=26, prefix=9, frame=1000, tx=3, pilot_every=7)
+PORTS = ("y", "h", "noise", "phase", "level", "covariance", "doppler")
+
+
+def relative(y, expected):
+    """rms of the difference over rms of what is expected."""
+    return np.sqrt(np.mean(abs(y - expected) ** 2) / np.mean(abs(expected) ** 2))
+
+
+class Estimator(unittest.TestCase):
+    def received(self, f, rx, seed, frames=2, **scene):
+        """[frame][symbol][c][r]"""
+        rng = np.random.default_rng(seed)
+        y = [air.ofdm_frame(f.samples_of(f.carriers_of(rng.integers(0, 2, f.bits("16qam")), "16qam")), f, RATE, rx, rng,
+                            **scene) for _ in range(frames)]
+        return standing.demodulate(np.array(y), f).astype(np.complex64)
+
+    def check(self, f, rx, whiten="groups", keys=(), options=None, loose=1.0, **scene):
+        """Compares what iqd says with the model. `loose`: for the limits, which are for 20 dB."""
+        y = self.received(f, rx, [rx, *f"{scene}".encode()], **scene)
+        model = track.Tracker(f, RATE, **(options or {}))
+        own = [f"{key}={getattr(f, key)}" for key in ("fft", "carriers", "prefix", "frame", "tx", "pilot_every")]
+        got = dict(zip(PORTS, execute("mimo_channel_estimator", {"carriers": y}, PORTS,
+                                      [*own, "track=frame", f"whiten={whiten}", *keys], rate=RATE)))
+        for g, carriers in enumerate(y):
+            expected = track.estimate_frame(carriers.astype(complex), f, model, whiten)
+            self.assertLess(relative(got["h"][g], expected.h), 1e-4 * loose)
+            self.assertLess(abs(got["h"][g] - expected.h).max(),
+                            1e-3 * loose * np.sqrt(np.mean(abs(expected.h) ** 2)))
+            self.assertLess(relative(got["y"][g], expected.y), 1e-4 * loose)
+            self.assertLess(relative(got["noise"][g], expected.noise), 3e-4 * loose)
+            self.assertLess(abs(np.angle(np.exp(1j * (got["phase"][g] - expected.phase)))).max(), 1e-4 * loose)
+            self.assertLess(abs(got["level"][g] / expected.level - 1), 1e-5)
+            self.assertLess(relative(got["covariance"][g], expected.covariance), 1e-3 * loose)
+            self.assertLess(abs(got["doppler"][g] - expected.doppler), 1e-3 * loose)
+
+    def test_air_that_moves(self):
+        for whiten in ("off", "band", "groups"):
+            self.check(sender.FIVE, 2, whiten, doppler=100)
+        self.check(sender.FIVE, 4, doppler=300)
+        self.check(dataclasses.replace(sender.FIVE, tx=4), 4, doppler=300, snr=16)
+
+    def test_air_that_stands_still(self):
+        self.check(sender.FIVE, 2, doppler=0)
+        self.check(sender.FIVE, 1, "off", doppler=0, snr=5)
+
+    def test_an_interferer(self):
+        self.check(sender.FIVE, 4, doppler=30, interferer=0)
+        self.check(sender.FIVE, 3, doppler=30, interferer=40, loose=10)
+
+    def test_a_tone(self):
+        for tone in (20, 30):
+            self.check(sender.FIVE, 2, doppler=30, tone=tone)
+
+    def test_keys(self):
+        for keys, options in ((["doppler=300", "time_functions=3"], {"doppler": 300.0, "time_functions": 3}),
+                              (["step=1.25", "span=25"], {"step": 1.25, "span": 25.0}),
+                              (["max_taps=8", "em=0"], {"max_taps": 8, "em": 0})):
+            self.check(sender.FIVE, 2, keys=keys, options=options, doppler=100)
+
+    def test_a_short_frame_of_three_antennas(self):
+        self.check(SHORT, 3, doppler=0, loose=3)
+
+
+if __name__ == "__main__":
+    unittest.main()
