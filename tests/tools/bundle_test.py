@@ -84,10 +84,10 @@ class Bundle(unittest.TestCase):
 
     def test_tests_run(self):
         log = pathlib.Path(self.holder.name) / "log"
-        done = self.alone("run-tests", "--log", log, "signal", "conformance", path="/usr/bin:/bin")
+        done = self.alone("run-tests", "--log", log, "signal", "publish", path="/usr/bin:/bin")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertRegex(done.stdout, r"(?m)^signal +ok .* [1-9]\d* passed, 0 skipped, 0 failed$")
-        self.assertTrue((log / "conformance.txt").is_file())
+        self.assertTrue((log / "publish.txt").is_file())
 
     def test_a_test_that_fails_is_a_failure(self):
         program = self.bundle / "tests" / "broken_test"
