@@ -242,6 +242,16 @@ class Pipelines(unittest.TestCase):
         self.assertGreater(counted["packets"], 0)
         self.assertEqual(counted["packet_errors"], 0)
 
+    def test_mimo_mobile(self):
+        self.check("mimo_mobile")
+        messages, pipelines, _ = self.run_for_a_moment("mimo_mobile", ["bits", "noise"])
+        self.assertEqual({(m["dims"][0], *m["shape"][1:]) for m, _ in messages["noise"]}, {("frame", 25, 4, 4)})
+        moves = [frame["doppler"] for m, _ in messages["bits"] for frame in m["frames"]]
+        self.assertTrue(0.05 < np.median(moves) < 0.8, moves)
+        counted = self.counted(pipelines, "ber_meter")
+        self.assertGreater(counted["packets"], 100)
+        self.assertLess(counted["packet_errors"], 0.02 * counted["packets"])
+
     def test_mimo_4x4_20mhz(self):
         self.check("mimo_4x4_20mhz")
 

@@ -127,6 +127,56 @@ TEST(SimMimo, TheCarrierIsOffByAsMuchAsIsSaid) {
   EXPECT_LT(largest_error(turned, 0, 3 * kFrameMimo, expected), 2e-5);
 }
 
+TEST(SimMimo, AToneIsAddedBesideTheCarriers) {
+  const std::string args = "tx=2,rx=2,level=-30,period=1";
+  const Samples x = hear_mimo(args, 3 * kFrameMimo, 1);
+  Samples tone = hear_mimo(args + ",tone=607500,tone_db=30", 3 * kFrameMimo, 1);
+  for (std::size_t n = 0; n < x.size(); ++n) tone[n] -= x[n];
+  EXPECT_NEAR(power_db(tone), -30 + 30 - 10 * std::log10(300.0), 0.05);
+  const auto expected = [&](std::size_t n) {
+    return complex(tone[0]) * std::polar(1.0, 2 * std::numbers::pi * 607500 / kRateMimo * static_cast<double>(n));
+  };
+  EXPECT_LT(largest_error(tone, 0, tone.size(), expected), 1e-5);
+}
+
+TEST(SimMimo, AnInterfererIsInTheBandAndFromOneDirection) {
+  const std::string args = "tx=2,rx=2,level=-30,period=4,fading=none";
+  std::vector<Samples> other;
+  for (const std::size_t channel : {0u, 1u}) {
+    const Samples x = hear_mimo(args, 4 * kFrameMimo, channel);
+    other.push_back(hear_mimo(args + ",interferer=6", 4 * kFrameMimo, channel));
+    for (std::size_t n = 0; n < x.size(); ++n) other.back()[n] -= x[n];
+    EXPECT_NEAR(power_db(other.back()), -30 + 6, 2.5);  // echoes add up in the middle of the band
+  }
+  complex cross = 0;
+  double power = 0;
+  for (std::size_t n = 0; n < other[0].size(); ++n) {
+    cross += std::conj(complex(other[0][n])) * complex(other[1][n]);
+    power += std::norm(complex(other[0][n]));
+  }
+  EXPECT_GT(std::abs(cross) / power, 0.95);
+}
+
+TEST(SimMimo, TheProfileOfVehiclesReaches19Samples) {
+  // The same waves, heard without echoes, then with those of the profile: the last is 16.9 dB below the first.
+  const std::string args = "tx=1,rx=1,level=0,start=0,period=1,fading=none,profile=eva";
+  const Samples x = hear_mimo(args, 2 * kFrameMimo);
+  const auto sent = sent_mimo({.tx = 1}, Modulation::qam16, nullptr, 23, 0);
+  const auto tap = [&](std::int64_t delay) {
+    complex sum = 0;
+    double power = 0;
+    for (std::int64_t n = 0; n < kFrameMimo; ++n) {
+      const complex s(sent[0][static_cast<std::size_t>(n)]);
+      sum += std::conj(s) * complex(x[static_cast<std::size_t>(n + delay)]);
+      power += std::norm(s);
+    }
+    return std::abs(sum) / power;
+  };
+  EXPECT_GT(tap(0), 0.5);
+  EXPECT_NEAR(tap(19) / tap(0), std::pow(10, -16.9 / 20) / std::sqrt(1 + std::pow(10, -0.15)), 0.06);
+  EXPECT_LT(tap(26), 0.06);
+}
+
 TEST(SimMimo, SignalDependsOnPositionsAlone) {
   const std::string args = "tx=2,rx=2,snr=9,offset=-3e5,delay_spread=2e-7,period=2,fading=doppler,doppler=30";
   const Samples whole = hear_mimo(args, 40000);
@@ -138,9 +188,9 @@ TEST(SimMimo, SignalDependsOnPositionsAlone) {
 }
 
 TEST(SimMimo, WhatIsWrongIsRefusedByName) {
-  for (const std::string bad :
-       {"format=10mhz", "modulation=8psk", "code=turbo", "payload=prbs", "fading=rice", "doppler=-1", "taps=0",
-        "delay_spread=1", "period=0", "levels=0/1/2", "levels=0/loud/0/0", "start=-1", "tx=9", "snr=good"}) {
+  for (const std::string bad : {"format=10mhz", "modulation=8psk", "code=turbo", "payload=prbs", "fading=rice",
+                                "doppler=-1", "taps=0", "delay_spread=1", "profile=etu", "interferer=loud", "tone=high",
+                                "period=0", "levels=0/1/2", "levels=0/loud/0/0", "start=-1", "tx=9", "snr=good"}) {
     try {
       Radio radio("scenario=mimo,rx=4," + bad, kRateMimo);
       ADD_FAILURE() << bad << " was accepted";

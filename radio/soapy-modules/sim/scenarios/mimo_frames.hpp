@@ -20,6 +20,8 @@ struct MimoOptions {
   int order = 23;  // of the payload's pseudo-random sequence
   std::int64_t frames = 16;
   FadingChannel::Options channel;
+  double interferer = 0;  // amplitude at each receive antenna; 0: there is none
+  FadingChannel::Options interferer_channel;
 };
 
 /// [rx][sample]: all frames as received. The first begins at sample 0 and contains the last one's echoes. If the gains

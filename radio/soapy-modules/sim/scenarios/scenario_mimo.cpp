@@ -2,8 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "base/integer.hpp"
+#include "base/random.hpp"
 #include "radio/soapy-modules/sim/scenarios/mimo_frames.hpp"
 #include "radio/soapy-modules/sim/scenarios/noise.hpp"
 #include "radio/soapy-modules/sim/scenarios/scenario.hpp"
@@ -33,6 +38,34 @@ std::int64_t taps_of(double spread, const OfdmFormat& format) {
                       static_cast<std::int64_t>(std::ceil(-std::log(kWeakestTap) * spread)));
 }
 
+enum class Profile : std::uint8_t { exponential, eva };
+std::span<const std::string_view> enum_names(Profile) {
+  static constexpr std::string_view kNames[] = {"exponential", "eva"};
+  return kNames;
+}
+
+/// Extended Vehicular A of 3GPP TS 36.101, table B.2.1-3, at the nearest samples.
+std::vector<double> eva_profile(double rate_hz) {
+  constexpr double kPaths[][2] = {{0, 0},         {30e-9, -1.5}, {150e-9, -1.4}, {310e-9, -3.6},  {370e-9, -0.6},
+                                  {710e-9, -9.1}, {1090e-9, -7}, {1730e-9, -12}, {2510e-9, -16.9}};
+  std::vector<double> powers;
+  for (const auto& [delay_s, db] : kPaths) {
+    const auto at = static_cast<std::size_t>(std::lround(delay_s * rate_hz));
+    powers.resize(std::max(powers.size(), at + 1));
+    powers[at] += std::pow(10, db / 10);
+  }
+  return powers;
+}
+
+/// Of the interferer: four echoes within 260 ns.
+std::vector<double> near_profile(double rate_hz) {
+  constexpr double kPaths[][2] = {{0, 0}, {100e-9, -3}, {180e-9, -6}, {260e-9, -9}};
+  std::vector<double> powers(static_cast<std::size_t>(std::lround(260e-9 * rate_hz)) + 1);
+  for (const auto& [delay_s, db] : kPaths)
+    powers[static_cast<std::size_t>(std::lround(delay_s * rate_hz))] += std::pow(10, db / 10);
+  return powers;
+}
+
 MimoOptions mimo_options(const Setting& setting) {
   const Arguments& args = setting.arguments;
   MimoOptions options;
@@ -52,6 +85,15 @@ MimoOptions mimo_options(const Setting& setting) {
                      .block = options.format.frame,
                      .doppler = args.number_up_to("doppler", 0, 1e5) / setting.rate_hz,
                      .seed = seed_of(args)};
+  const auto profile = static_cast<Profile>(args.choice("profile", "exponential", enum_names(Profile{})));
+  if (profile == Profile::eva) options.channel.powers = eva_profile(setting.rate_hz);
+  if (const auto level = args.number("interferer")) {
+    options.interferer = amplitude_of(*level);
+    options.interferer_channel = options.channel;
+    options.interferer_channel.tx = 1;
+    options.interferer_channel.powers = near_profile(setting.rate_hz);
+    options.interferer_channel.seed = mix(options.channel.seed);
+  }
   return options;
 }
 
@@ -71,6 +113,13 @@ class MimoScenario final : public Scenario {
       const OfdmFormat& format = options_.format;
       noise_amplitude_ =
           std::sqrt(static_cast<double>(format.fft) / static_cast<double>(format.carriers)) * amplitude_of(-*snr);
+    }
+    if (const auto frequency = setting.arguments.number("tone")) {
+      tone_.emplace(*frequency / setting.rate_hz);
+      tone_amplitude_ = amplitude_of(setting.arguments.number("tone_db", 20)) /
+                        std::sqrt(static_cast<double>(options_.format.carriers));
+      for (std::uint64_t c = 0; c < amplitudes_.size(); ++c)
+        tone_phases_.push_back(uniform(mix(mix(seed_of(setting.arguments)) + c)));
     }
   }
 
@@ -95,6 +144,10 @@ class MimoScenario final : public Scenario {
     carrier_at_.resize(out.size());
     carrier_.write(first, amplitudes_[c], 0, carrier_at_);
     rotate_by(samples, carrier_at_.data(), out);
+    if (tone_) {
+      tone_->write(first, tone_amplitude_ * amplitudes_[c], tone_phases_[c], carrier_at_);
+      for (std::size_t n = 0; n < out.size(); ++n) out[n] += carrier_at_[n];
+    }
     if (noise_) noise_->add(c, first, static_cast<float>(noise_amplitude_ * amplitudes_[c]), out);
   }
 
@@ -103,7 +156,10 @@ class MimoScenario final : public Scenario {
   Tone carrier_;
   std::vector<double> amplitudes_;  // of receive channels
   std::shared_ptr<const Noise> noise_;
-  double noise_amplitude_ = 0;             // relative to frames of power 1
+  double noise_amplitude_ = 0;  // relative to frames of power 1
+  std::optional<Tone> tone_;
+  double tone_amplitude_ = 0;              // relative to frames of power 1
+  std::vector<double> tone_phases_;        // of receive channels, in turns
   std::vector<std::vector<cf32>> frames_;  // of receive channels
   std::vector<cf32> carrier_at_;
 };
