@@ -70,6 +70,7 @@ void design_filter(const Config& config, Design& design) {
     design.first.push_back(static_cast<std::int32_t>(first));
     design.taps.insert(design.taps.end(), found->second.begin(), found->second.end());
   }
+  for (const float tap : design.taps) design.smoothed_noise += tap * tap / static_cast<float>(f.carriers);
 }
 
 void list_carriers(const OfdmFormat& f, Design& design) {

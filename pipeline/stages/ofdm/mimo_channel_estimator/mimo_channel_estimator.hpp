@@ -117,6 +117,7 @@ struct Design {
   std::vector<cf32> ramp;           // [carrier]: effect of the middle delay on the channel
   std::vector<cf32> uncover;        // [tx][training]: conj(cover)
   std::vector<float> taps;          // [carrier][kTaps]
+  float smoothed_noise = 0;         // variance of a smoothed channel's error, of all antennas, over the noise
   std::vector<std::int32_t> first;  // [carrier]: the carrier of its first tap
   std::vector<std::int32_t> odd;    // empty carriers in the synchronisation symbol
   std::vector<std::int32_t> pilot;  // [pilot]: its carrier

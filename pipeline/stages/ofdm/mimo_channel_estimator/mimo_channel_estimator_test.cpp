@@ -265,6 +265,10 @@ TEST(MimoChannelEstimator, RefusesWhatCannotBe) {
   EXPECT_THAT(complaints("{delay_spread: 33}", 300, 2), HasSubstr("delay_spread: must be at most 32 samples"));
   EXPECT_THAT(complaints("{snr: 100}", 300, 2), HasSubstr("snr"));
   EXPECT_THAT(complaints("{track: frame, time_functions: 17}", 300, 2), HasSubstr("time_functions"));
+  EXPECT_THAT(StageUnderTest(entry(), "{track: frame, fft: 4096, prefix: 600, frame: 65536, step: 0.5}",
+                             {carriers_of(13, 300, 2)})
+                  .complaints(),
+              HasSubstr("step: must be at least 1.17"));
   auto no_rate = carriers_of(14, 300, 2);
   no_rate.rate_hz = 0;
   EXPECT_THAT(StageUnderTest(entry(), "{track: frame}", {no_rate}).complaints(), HasSubstr("needs the sample rate"));

@@ -98,6 +98,10 @@ void add_turns(const float* turn_re, const float* turn_im, std::int32_t delays, 
 
 }  // namespace
 
+std::int64_t delays_of(const Config& config) noexcept {
+  return static_cast<std::int64_t>(std::ceil(static_cast<double>(config.format.prefix + 1) / config.step));
+}
+
 std::int64_t lag_work(const Design& design) noexcept {
   const Extents& e = design.extents;
   return 2 * std::int64_t{e.data_symbols()} * products_of(e.tx) * design.joint.delays;
@@ -171,7 +175,7 @@ void design_track(const Config& config, double symbol_seconds, Design& design) {
   const OfdmFormat& f = config.format;
   TrackDesign& t = design.joint;
   t.functions = f.pilots() > 0 ? static_cast<std::int32_t>(std::min(config.time_functions, f.symbols() - 1)) : 1;
-  t.delays = static_cast<std::int32_t>(std::ceil(static_cast<double>(f.prefix + 1) / config.step));
+  t.delays = static_cast<std::int32_t>(delays_of(config));
   t.delay_pitch = (t.delays + kLanes - 1) / kLanes * kLanes;
   t.most_taps = static_cast<std::int32_t>(std::min<std::int64_t>(config.max_taps, t.delays));
   t.em = static_cast<std::int32_t>(config.em);

@@ -11,6 +11,11 @@ namespace iqd::mimo_channel_estimator {
 /// Symbols of a frame whose channel can be estimated jointly.
 inline constexpr std::int64_t kMostSymbols = 128;
 inline constexpr int kMostFunctions = 16;
+/// Delays of the grid, and unknowns of the equations: memory and time grow with their squares and cubes.
+inline constexpr std::int64_t kMostDelays = 512;
+inline constexpr std::int64_t kMostUnknowns = 2048;
+
+std::int64_t delays_of(const Config& config) noexcept;
 
 /// Sets `design.joint`, after the rest of the design, whose carriers and signs it uses.
 void design_track(const Config& config, double symbol_seconds, Design& design);

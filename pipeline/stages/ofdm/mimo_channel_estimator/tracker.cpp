@@ -144,7 +144,7 @@ Tracker::Tracker(const Design& design, Scratch& scratch)
 
 /// Of the equations over the frame, or of those over the training.
 std::int64_t Tracker::most_order() const noexcept {
-  return std::max<std::int64_t>(std::int64_t{t_.functions} * t_.most_taps * e_.tx, t_.delays);
+  return std::max<std::int64_t>(std::min(std::int64_t{t_.functions} * t_.most_taps * e_.tx, kMostUnknowns), t_.delays);
 }
 std::int64_t Tracker::most_sides() const noexcept {
   return std::int64_t{e_.pairs()} + t_.delays;
@@ -268,7 +268,7 @@ void Tracker::choose() noexcept {
   std::int32_t count = 0;
   for (int k = 0; k < t_.functions; ++k) {
     first_of_[k] = count;
-    for (std::int32_t l = 0, own = 0; l < delays && own < t_.most_taps; ++l)
+    for (std::int32_t l = 0, own = 0; l < delays && own < t_.most_taps && (count + 1) * e_.tx <= kMostUnknowns; ++l)
       if (powers_[l] >= least && prior(k, l) >= widest * kLeastPrior) {
         delay_[count++] = l;
         is_used_[l] = 1;

@@ -297,14 +297,13 @@ void WhitenedChannel::write(const FrameOutputs& out) noexcept {
       }
     }
   }
-  const float known = silent ? 0.0f : 1.0f;
   if (tracker_)
     for (int d = 0; d < symbols; ++d) {
       const float noise = silent ? 0.0f : 1 + tracker_->unknown(d);
       for (int i = 0; i < e_.data_carriers(); ++i) out.noise[std::int64_t{i} * symbols + d] = noise;
     }
   else
-    *out.noise = known;
+    *out.noise = silent ? 0.0f : 1 + design_.smoothed_noise;
   if (out.phase) std::copy_n(phases(), symbols, out.phase);
   *out.level = told(level_);
   if (out.doppler) *out.doppler = silent ? 0 : tracker_->doppler();
