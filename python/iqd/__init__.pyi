@@ -320,8 +320,9 @@ def stage(entry: Literal["soqpsk_modulator"], /, *, amplitude: float = ..., diff
 
 @overload
 def stage(entry: Literal["ofdm_sync"], /, *, carriers: int = ..., fft: int = ..., frame: int = ...,
-          max_offset: Any = ..., pilot_every: int = ..., prefix: int = ..., threshold: float = ..., tx: int = ...,
-          name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+          max_offset: Any = ..., pilot_every: int = ..., prefix: int = ..., reject_tones: bool = ...,
+          threshold: float = ..., tx: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
+          backend: str = ...) -> Stage:
     'finds OFDM frames in the signals of several antennas and cuts them out'
 
 @overload
@@ -332,9 +333,11 @@ def stage(entry: Literal["ofdm_demod"], /, *, carriers: int = ..., fft: int = ..
 
 @overload
 def stage(entry: Literal["mimo_channel_estimator"], /, *, carriers: int = ..., delay_spread: int = ...,
-          fft: int = ..., frame: int = ..., pilot_every: int = ..., prefix: int = ..., snr: Any = ...,
-          track_phase: bool = ..., tx: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
-          backend: str = ...) -> Stage:
+          doppler: Any = ..., em: int = ..., fft: int = ..., frame: int = ..., group: int = ..., max_taps: int = ...,
+          pilot_every: int = ..., prefix: int = ..., snr: Any = ..., span: Any = ..., step: float = ...,
+          time_functions: int = ..., track: Literal['hold', 'frame'] = ..., track_phase: bool = ..., tx: int = ...,
+          whiten: Literal['off', 'band', 'groups', False] = ..., name: str = ...,
+          from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     "estimates channel and noise of OFDM frames and removes the pilots' common phase"
 
 @overload

@@ -119,6 +119,9 @@ std::vector<Keys> all_keys() {
         "{fft: 64, carriers: 62, prefix: 30, frame: 1100, tx: 8, threshold: 0.1}",
         "{fft: 128, carriers: 100, prefix: 20, frame: 1003, tx: 3, threshold: 0, max_offset: 100 kHz}",
         "{fft: 256, carriers: 180, prefix: 20, frame: 1930, threshold: 0}",
+        "{fft: 64, carriers: 42, prefix: 7, frame: 4000, tx: 1, threshold: 0, reject_tones: true}",
+        "{fft: 128, carriers: 100, prefix: 20, frame: 1003, tx: 3, threshold: 0, reject_tones: true}",
+        "{fft: 1024, carriers: 600, prefix: 72, frame: 15360, tx: 2, threshold: 0, reject_tones: true}",
         "{fft: 1024, carriers: 600, prefix: 72, frame: 15360, tx: 2, threshold: 0}"})
     all.push_back({"ofdm_sync", keys});
   for (const int size : {64, 128, 256, 1024, 2048})

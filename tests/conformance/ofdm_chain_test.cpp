@@ -209,6 +209,50 @@ TEST(FrontEndOnCuda, HearsManyAntennas) {
   }
 }
 
+/// Frames and a tone 30 dB above a carrier, which is 5 dB above all carriers.
+ChainHeard frames_beside_tone(const ChainCase& c) {
+  ChainHeard heard = frames_through(c);
+  const std::int64_t length = std::ssize(heard.samples) / c.rx;
+  for (std::int64_t i = 0; i < std::ssize(heard.samples); ++i) {
+    const double turn = std::remainder(40.5 / 512 * static_cast<double>(i % length), 1.0);
+    heard.samples[static_cast<std::size_t>(i)] +=
+        std::polar(0.1F * std::sqrt(2 * 3.3F), static_cast<float>(2 * M_PI * turn));
+  }
+  return heard;
+}
+Ports sync_beside_tone(const ChainCase& c, const ChainHeard& heard, const char* backend, std::int64_t block) {
+  return run("ofdm_sync", "{reject_tones: true}", {input_of(heard.samples, rate_of(c.format), c.rx)}, backend, block);
+}
+const ChainCase kBesideTone[] = {
+    {"two", {}, Modulation::qpsk, 2, 20, 3000, 0},
+    {"levels_apart", {}, Modulation::qpsk, 4, 20, 3000, -20},
+    {"many", {}, Modulation::qpsk, 64, 20, 3000, 0},
+};
+
+TEST(FrontEndOnCuda, HearsFramesBesideATone) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO FRAME WAS RECEIVED ON CUDA: " << why;
+  for (const ChainCase& c : kBesideTone) {
+    const ChainHeard heard = frames_beside_tone(c);
+    const Ports cpu = sync_beside_tone(c, heard, "cpu", 0);
+    for (const std::int64_t block : {0, 7680}) {
+      const Ports cuda = sync_beside_tone(c, heard, "cuda", block);
+      for (const auto& [port, limit] :
+           {std::pair{"start", 0.0}, {"metric", 0.0}, {"offset_hz", 1e-4}, {"frames", 1e-4}})
+        EXPECT_LE(distance(cpu.at(port), cuda.at(port)), limit) << c.name << ' ' << port << ' ' << block;
+    }
+  }
+}
+
+TEST(Chain, HearsFramesBesideAToneOnTheCpu) {
+  for (const ChainCase& c : kBesideTone) {
+    const ChainHeard heard = frames_beside_tone(c);
+    const Ports whole = sync_beside_tone(c, heard, "cpu", 0), blocks = sync_beside_tone(c, heard, "cpu", 5003);
+    expect_starts(c, whole);
+    for (const char* port : {"start", "metric", "offset_hz", "frames"})
+      EXPECT_EQ(distance(whole.at(port), blocks.at(port)), 0) << c.name << ' ' << port;
+  }
+}
+
 TEST(Chain, IsReceivedOnTheCpu) {
   for (const ChainCase& c : {kCases[0], kCases[2]}) {
     const ChainHeard heard = frames_through(c);

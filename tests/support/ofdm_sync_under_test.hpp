@@ -173,4 +173,35 @@ inline Results sync_short(const Scene& s, const Cut& cut = {}) {
   return sync_short(rounded(receive(s)), cut);
 }
 
+inline const std::string kRejects = "reject_tones: true";
+
+/// Five frames of 5 MHz, 20 dB above the noise, through paths up to 2.5 us apart.
+inline Scene scene_beside_tone(double tone_db, double tone_at, std::int64_t rx = 2, unsigned seed = 1) {
+  Scene s{.format = OfdmFormat{}, .rx = rx, .starts = {300, 7980, 15660, 23340, 31020 + 900}};
+  s.length = s.starts.back() + 7680 + 500;
+  s.echoes = {{0, 0}, {5, -4}, {19, -12}};
+  s.noise_db = -20;
+  s.offset_hz = 7.3e3;
+  s.tone_db = tone_db;
+  s.tone_at = tone_at;
+  s.seed = seed;
+  return s;
+}
+
+inline Scene short_scene_beside_tone(Starts starts) {
+  Scene s = short_scene(std::move(starts));
+  s.tone_db = 23.5;  // 5 dB above the frames, as 30 dB are with 300 carriers
+  s.tone_at = 10.3;
+  return s;
+}
+inline Results sync_short_beside_tone(const Rows<cf32>& x, Cut cut = {}) {
+  cut.rate_hz = kSpacing * 128;
+  return sync(kShort + ", " + kRejects, x, cut);
+}
+
+inline void expect_near(const Starts& found, const Starts& sent, std::int64_t close, double tone_at) {
+  ASSERT_EQ(found.size(), sent.size()) << tone_at;
+  for (std::size_t f = 0; f < sent.size(); ++f) EXPECT_LE(std::abs(found[f] - sent[f]), close) << tone_at << " " << f;
+}
+
 }  // namespace iqd::ofdm_sync

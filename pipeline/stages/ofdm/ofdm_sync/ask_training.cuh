@@ -14,10 +14,10 @@ struct Heard {
   Alike antennas[kMostAntennas];
   double fraction;
 };
-__device__ void hear(const Job& job, std::int64_t place, Heard& heard) {
+template <bool kRejectsTones> __device__ void hear_as(const Job& job, std::int64_t place, Heard& heard) {
   static_assert(kThreads >= kMostAntennas, "a thread of the smallest group for each antenna");
   const int t = static_cast<int>(threadIdx.x);
-  if (t < job.grid.antennas) heard.antennas[t] = halves_at(job.grid, job.sums_of(t), place);
+  if (t < job.grid.antennas) heard.antennas[t] = job.halves_of<kRejectsTones>(t, place);
   __syncthreads();
   if (t == 0) {
     Combined all;
@@ -25,6 +25,13 @@ __device__ void hear(const Job& job, std::int64_t place, Heard& heard) {
     heard.fraction = fraction_of(all.sum);
   }
   __syncthreads();
+}
+
+__device__ void hear(const Job& job, std::int64_t place, Heard& heard) {
+  if (job.grid.rejects_tones())
+    hear_as<true>(job, place, heard);
+  else
+    hear_as<false>(job, place, heard);
 }
 
 /// The spectrum that these threads transform: antenna and training symbol.
@@ -131,7 +138,7 @@ __device__ void judge(const Job& job, std::int64_t k) {
 __device__ bool is_largest(const Job& job, std::int64_t k) {
   const Cell own = job.cells[k];
   if (own.place < 0 || !(own.fit > 0)) return false;
-  const std::int64_t around = job.grid.half / kCell + 1;
+  const std::int64_t around = job.half_cells;
   const std::int64_t end = min(k + around + 1, job.cell_count);
   for (std::int64_t i = max(k - around, std::int64_t{0}); i < end; ++i) {
     const Cell other = job.cells[i];
@@ -181,7 +188,8 @@ template <int N, class Sample> __global__ void __launch_bounds__(gpu::FftGroup<N
   Complex32 v[Group::kPoints];
 #pragma unroll
   for (int e = 0; e < Group::kPoints; ++e) {
-    const Complex32 y = shared_point<N>(shared, point_of<N>(e) + 2 * chosen.moved);
+    const Complex32 carrier = shared_point<N>(shared, point_of<N>(e) + 2 * chosen.moved);
+    const Complex y = limited({carrier.re, carrier.im}, job.grid.most_power);
     const float sign = __ldg(job.training + point_of<N>(e));
     v[e] = {sign * y.im, sign * y.re};
   }

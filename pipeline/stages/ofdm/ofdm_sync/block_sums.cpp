@@ -75,7 +75,7 @@ void sum_all(const float* re, const float* im, const Grid& grid, std::int64_t co
 }
 
 struct VectorAlike {
-  V re, im, square;
+  V re, im, square, energy;
 };
 
 /// Like `halves_at` and `alike`; what `Combined` ignores is 0.
@@ -103,15 +103,60 @@ HWY_INLINE VectorAlike halves_from(const Grid& grid, const Sums& sums, std::int6
   const auto some =
       hn::And(hn::And(hn::Gt(left, hn::Mul(hn::Set(d, kLeastShare), energy)), hn::Le(left, hn::Set(d, kLargest))),
               hn::Le(square, hn::Set(d, 4.0f)));
-  return {hn::IfThenElseZero(some, re), hn::IfThenElseZero(some, im), hn::IfThenElseZero(some, square)};
+  return {hn::IfThenElseZero(some, re), hn::IfThenElseZero(some, im), hn::IfThenElseZero(some, square),
+          hn::IfThenElseZero(some, mean)};
 }
 
-void likeness_of_all(const Grid& grid, const Sums* sums, std::int64_t places, float* likeness) {
+/// Like `halves_beside_tones` and `without_tone`.
+HWY_INLINE VectorAlike halves_from(const Grid& grid, const Alikes& all, std::int64_t j) {
+  const D d;
+  const V zero = hn::Zero(d), one = hn::Set(d, 1.0f), largest = hn::Set(d, kLargest);
+  V re = zero, im = zero, inverse = zero, count = zero;
+  for (std::int64_t i = -grid.others; i <= grid.others; ++i) {
+    if (i == 0) continue;
+    const std::int64_t k = j + i * grid.apart;
+    const V other = hn::LoadU(d, all.inverse + k);
+    re = hn::Add(re, hn::LoadU(d, all.re + k));
+    im = hn::Add(im, hn::LoadU(d, all.im + k));
+    inverse = hn::Add(inverse, other);
+    count = hn::Add(count, hn::IfThenElseZero(hn::Gt(other, zero), one));
+  }
+  const V own = hn::LoadU(d, all.inverse + j);
+  const V scale = hn::IfThenElseZero(hn::Gt(inverse, zero), hn::Div(own, inverse));
+  re = hn::Mul(re, scale), im = hn::Mul(im, scale);
+  const V usual = hn::Mul(count, scale);
+  const V tone = hn::Add(hn::Mul(re, re), hn::Mul(im, im));
+  const auto some = hn::And(hn::Gt(own, zero), hn::And(hn::Le(tone, largest), hn::Le(usual, largest)));
+  const V size = hn::Sqrt(tone);
+  const V left = hn::Max(hn::Max(hn::Sub(one, size), hn::Min(one, hn::Sub(usual, size))),
+                         hn::Mul(hn::Set(d, kLeastBeside), hn::Max(one, usual)));
+  re = hn::Div(hn::Sub(hn::LoadU(d, all.re + j), re), left);
+  im = hn::Div(hn::Sub(hn::LoadU(d, all.im + j), im), left);
+  const V most = hn::Max(one, hn::Sqrt(hn::Add(hn::Mul(re, re), hn::Mul(im, im))));
+  re = hn::IfThenElseZero(some, hn::Div(re, most)), im = hn::IfThenElseZero(some, hn::Div(im, most));
+  return {re, im, hn::Add(hn::Mul(re, re), hn::Mul(im, im)), zero};
+}
+
+void compare_all(const Grid& grid, const Sums& sums, std::int64_t count, float* const (&to)[kAlikes]) {
+  const D d;
+  for (std::int64_t j = 0; j < count; j += static_cast<std::int64_t>(hn::Lanes(d))) {
+    const VectorAlike own = halves_from(grid, sums, j);
+    const V inverse = hn::Div(hn::Set(d, 1.0f), own.energy);
+    const auto some = hn::Le(inverse, hn::Set(d, kLargest));
+    hn::StoreU(hn::IfThenElseZero(some, own.re), d, to[0] + j);
+    hn::StoreU(hn::IfThenElseZero(some, own.im), d, to[1] + j);
+    hn::StoreU(hn::IfThenElseZero(some, inverse), d, to[2] + j);
+  }
+}
+
+/// `From`: Sums or Alikes.
+template <class From>
+HWY_INLINE void likeness_from(const Grid& grid, const From* from, std::int64_t places, float* likeness) {
   const D d;
   for (std::int64_t j = 0; j < places; j += static_cast<std::int64_t>(hn::Lanes(d))) {
     V re = hn::Zero(d), im = hn::Zero(d), weight = hn::Zero(d);
     for (std::int64_t r = 0; r < grid.antennas; ++r) {
-      const VectorAlike own = halves_from(grid, sums[r], j);
+      const VectorAlike own = halves_from(grid, from[r], j);
       re = hn::Add(re, hn::Mul(own.square, own.re));
       im = hn::Add(im, hn::Mul(own.square, own.im));
       weight = hn::Add(weight, own.square);
@@ -119,6 +164,33 @@ void likeness_of_all(const Grid& grid, const Sums* sums, std::int64_t places, fl
     const V size = hn::Sqrt(hn::Add(hn::Mul(re, re), hn::Mul(im, im)));
     hn::StoreU(hn::IfThenElseZero(hn::Gt(weight, hn::Zero(d)), hn::Div(size, weight)), d, likeness + j);
   }
+}
+
+void likeness_of_all(const Grid& grid, const Sums* sums, std::int64_t places, float* likeness) {
+  likeness_from(grid, sums, places, likeness);
+}
+void likeness_beside_tones(const Grid& grid, const Alikes* all, std::int64_t places, float* likeness) {
+  likeness_from(grid, all, places, likeness);
+}
+
+/// Like Stretches::add; a vector is a divisor of kPrefixParts, or one sample.
+template <class D> HWY_INLINE void add_stretch(D d, const float* re, const float* im, std::int64_t lag, std::int64_t j,
+                                               StretchParts& parts) {
+  const auto x = hn::LoadU(d, re), y = hn::LoadU(d, im), later_x = hn::LoadU(d, re + lag);
+  const auto later_y = hn::LoadU(d, im + lag);
+  const auto add = [&](int which, auto value)
+                       HWY_ATTR { hn::StoreU(hn::Add(hn::LoadU(d, parts[which] + j), value), d, parts[which] + j); };
+  add(0, hn::Add(hn::Mul(x, later_x), hn::Mul(y, later_y)));
+  add(1, hn::Sub(hn::Mul(x, later_y), hn::Mul(y, later_x)));
+  add(2, hn::Add(hn::Add(hn::Mul(x, x), hn::Mul(y, y)), hn::Add(hn::Mul(later_x, later_x), hn::Mul(later_y, later_y))));
+  add(3, x), add(4, y), add(5, later_x), add(6, later_y);
+}
+void add_all(const float* re, const float* im, std::int64_t lag, std::int64_t count, StretchParts& parts) {
+  const hn::CappedTag<float, kPrefixParts> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) add_stretch(d, re + i, im + i, lag, i % kPrefixParts, parts);
+  for (; i < count; ++i) add_stretch(hn::CappedTag<float, 1>(), re + i, im + i, lag, i % kPrefixParts, parts);
 }
 
 }  // namespace iqd::ofdm_sync::HWY_NAMESPACE
@@ -129,6 +201,9 @@ namespace iqd::ofdm_sync {
 
 HWY_EXPORT(sum_all);
 HWY_EXPORT(likeness_of_all);
+HWY_EXPORT(compare_all);
+HWY_EXPORT(add_all);
+HWY_EXPORT(likeness_beside_tones);
 
 void sum_blocks(const float* re, const float* im, const Grid& grid, std::int64_t count,
                 float* const (&sums)[kSums]) noexcept {
@@ -136,6 +211,16 @@ void sum_blocks(const float* re, const float* im, const Grid& grid, std::int64_t
 }
 void find_likeness(const Grid& grid, const Sums* sums, std::int64_t places, float* likeness) noexcept {
   HWY_DYNAMIC_DISPATCH(likeness_of_all)(grid, sums, places, likeness);
+}
+void compare_halves(const Grid& grid, const Sums& sums, std::int64_t count, float* const (&to)[kAlikes]) noexcept {
+  HWY_DYNAMIC_DISPATCH(compare_all)(grid, sums, count, to);
+}
+void find_likeness_beside_tones(const Grid& grid, const Alikes* all, std::int64_t places, float* likeness) noexcept {
+  HWY_DYNAMIC_DISPATCH(likeness_beside_tones)(grid, all, places, likeness);
+}
+void add_stretches(const float* re, const float* im, std::int64_t lag, std::int64_t count,
+                   StretchParts& parts) noexcept {
+  HWY_DYNAMIC_DISPATCH(add_all)(re, im, lag, count, parts);
 }
 
 }  // namespace iqd::ofdm_sync

@@ -4,7 +4,8 @@
 
 #include "pipeline/stages/ofdm/ofdm_sync/job.cuh"
 
-/// The first and the second kernel: sums over steps, and the grid points whose halves are most alike.
+/// The first kernels: sums over steps; with `reject_tones`, the halves of each antenna; the grid points whose halves are
+/// most alike.
 namespace iqd::ofdm_sync {
 namespace {
 
@@ -51,21 +52,40 @@ template <class Sample> __global__ void __launch_bounds__(kThreads) sum_steps(co
   }
 }
 
+/// Thread blocks by grid points and antennas; a thread compares the halves of one antenna at one grid point.
+__global__ void __launch_bounds__(kThreads) compare_halves(const Job job) {
+  const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+  if (j >= job.halves()) return;
+  const std::int64_t r = blockIdx.y;
+  const Alike own = halves_at(job.grid, job.sums_of(r), j);
+  const float inverse = inverse_energy(own);
+  job.alike_part(r, 0)[j] = inverse > 0 ? own.c.re : 0;
+  job.alike_part(r, 1)[j] = inverse > 0 ? own.c.im : 0;
+  job.alike_part(r, 2)[j] = inverse;
+}
+
 constexpr int kCore = kThreads - 2 * static_cast<int>(kSteps);  // grid points of a thread block
 
-__device__ float likeness_at(const Job& job, std::int64_t j) {
+template <bool kRejectsTones> __device__ float likeness_at(const Job& job, std::int64_t j) {
   Combined all;
-  for (std::int64_t r = 0; r < job.grid.antennas; ++r) all.add(halves_at(job.grid, job.sums_of(r), j).c);
+  const std::int64_t halves = kRejectsTones ? job.halves() : 0;
+  for (std::int64_t r = 0; r < job.grid.antennas; ++r) {
+    if constexpr (kRejectsTones)
+      all.add(halves_beside_tones(job.grid, job.alikes_of(r, halves), j).c);
+    else
+      all.add(halves_at(job.grid, job.sums_of(r), j).c);
+  }
   return all.value();
 }
 
 /// A thread computes M of one grid point; those of the core check whether theirs is a candidate.
-__global__ void __launch_bounds__(kThreads) find_candidates(const Job job) {
+template <bool kRejectsTones> __global__ void __launch_bounds__(kThreads) find_candidates(const Job job) {
   __shared__ float likeness[kThreads];
   constexpr int kAround = static_cast<int>(kSteps);
+  constexpr int kCell = static_cast<int>(kRejectsTones ? kNearbyBesideTones : kSteps);
   const int t = static_cast<int>(threadIdx.x);
   const std::int64_t j = static_cast<std::int64_t>(blockIdx.x) * kCore + t - kAround;
-  const float own = j >= 0 && j < job.places() ? likeness_at(job, j) : -1;
+  const float own = j >= 0 && j < job.places() ? likeness_at<kRejectsTones>(job, j) : -1;
   likeness[t] = own;
   __syncthreads();
   const std::int64_t around = job.grid.half * job.grid.step;
@@ -74,7 +94,7 @@ __global__ void __launch_bounds__(kThreads) find_candidates(const Job job) {
   bool largest = core && own > 0 && own >= job.grid.threshold &&
                  Positions{asked.first - around, asked.end + around}.has(job.at(j));
   if (largest)
-    for (int i = 1; i <= kAround; ++i) largest = largest && likeness[t - i] < own && likeness[t + i] <= own;
+    for (int i = 1; i <= kCell; ++i) largest = largest && likeness[t - i] < own && likeness[t + i] <= own;
   const unsigned found = __ballot_sync(kAll, largest) >> (t % 32 / kCell * kCell) & ((1u << kCell) - 1);
   const std::int64_t cell = j / kCell;
   if (!core || t % kCell != 0 || cell >= job.cell_count) return;

@@ -19,6 +19,8 @@ using elementwise::Complex;
 /// Steps in L: M is computed at absolute multiples of L/16. The grid may miss M's plateau by half a step, which costs 3
 /// %; with sums over steps, the cost is a few operations a sample.
 inline constexpr std::int64_t kSteps = 16;
+/// Grid points to each side that a candidate must exceed if tones are rejected, L/2.
+inline constexpr std::int64_t kNearbyBesideTones = 8;
 
 /// Partial sums over the repetitions in the prefixes: each of every 128th sample.
 inline constexpr int kPrefixParts = 128;
@@ -37,14 +39,19 @@ struct Grid {
   std::int64_t step;    // between grid points
   std::int64_t blocks;  // steps that M is summed over, chosen so that its plateau is as long as a prefix
   std::int64_t half;    // half a frame, in steps
+  std::int64_t nearby;  // steps to each side that a candidate has the largest M of
   std::int64_t sides;   // i = -sides … sides are tried
   std::int64_t width;   // to each side, of a path in the channel's power profile
+  std::int64_t others;  // grid points to each side that a tone is measured at; 0: tones are not rejected
+  std::int64_t apart;   // steps between them
   float pair_count;     // of neighbouring carriers in all training symbols
   float per_sample;     // 1 / samples that M is summed over
   float half_count;     // independent ones among them, by the bandwidth
   float threshold;
+  float most_power;  // of a carrier of a training symbol; infinity: tones are not rejected
   double rate_hz;
 
+  IQD_HOST_DEVICE constexpr bool rejects_tones() const noexcept { return others > 0; }
   /// Distance of a start from its g: it lies in g - reach() … g + lag - 1.
   IQD_HOST_DEVICE constexpr std::int64_t reach() const noexcept { return lag + prefix; }
   IQD_HOST_DEVICE constexpr std::int64_t hypotheses() const noexcept { return 2 * sides + 1; }
@@ -62,24 +69,30 @@ struct Grid {
   /// Samples required from g on; without them there is no M(g).
   IQD_HOST_DEVICE constexpr std::int64_t need() const noexcept {
     const std::int64_t known = training_at(0, tx - 1) + fft;
-    const std::int64_t halves = (blocks + kSteps) * step;
-    return known > halves ? known : halves;
+    return known > halves_need() ? known : halves_need();
   }
+  IQD_HOST_DEVICE constexpr std::int64_t halves_need() const noexcept { return (blocks + kSteps) * step; }
   /// Number of grid points with an M, the first at `lead`.
   IQD_HOST_DEVICE constexpr std::int64_t places(std::int64_t length, std::int64_t lead) const noexcept {
-    const std::int64_t room = length - lead - need();
-    return room < 0 ? 0 : room / step + 1;
+    return places_for(need(), length, lead);
+  }
+  /// Number of grid points with both halves.
+  IQD_HOST_DEVICE constexpr std::int64_t halves(std::int64_t length, std::int64_t lead) const noexcept {
+    return places_for(halves_need(), length, lead);
   }
   /// The range of g whose frames may start within `fresh`.
   IQD_HOST_DEVICE constexpr Positions asked(Positions fresh) const noexcept {
     return {fresh.first - lag, fresh.end + reach()};
   }
   /// Samples needed around a block's new ones.
-  constexpr std::int64_t past() const noexcept { return 2 * lag + half * step; }
+  constexpr std::int64_t past() const noexcept { return 2 * lag + half * step + around(); }
   constexpr std::int64_t future() const noexcept {
-    const std::int64_t to_compare = reach() + half * step + lag + need();
+    const std::int64_t at_last = around() + halves_need() > need() ? around() + halves_need() : need();
+    const std::int64_t to_compare = reach() + half * step + lag + at_last;
     return to_compare > frame ? to_compare : frame;
   }
+  /// Samples from g to the farthest grid point that a tone is measured at.
+  constexpr std::int64_t around() const noexcept { return others * apart * step; }
   /// Room for frames in a block with that many new samples.
   constexpr std::int64_t most_frames(std::int64_t most_new) const noexcept {
     return (most_new + frame - 1) / frame + 2;
@@ -97,6 +110,11 @@ struct Grid {
   /// at the first sample.
   IQD_HOST_DEVICE constexpr std::int64_t settled(std::int64_t start) const noexcept {
     return start < 0 && start >= -prefix / 8 ? 0 : start;
+  }
+  IQD_HOST_DEVICE constexpr std::int64_t places_for(std::int64_t needed, std::int64_t length,
+                                                    std::int64_t lead) const noexcept {
+    const std::int64_t room = length - lead - needed;
+    return room < 0 ? 0 : room / step + 1;
   }
 };
 
@@ -227,18 +245,20 @@ IQD_HOST_DEVICE inline double fraction_of(Complex halves) noexcept {
 }
 
 /// The weight of an angle that is measured from this number of values: the inverse of its variance.
-IQD_HOST_DEVICE inline double trust_in(const Combined& c, double values) noexcept {
-  const double square = std::fmin(static_cast<double>(c.value()) * c.value(), 0.999999);
+IQD_HOST_DEVICE inline double trust_in(float likeness, double values) noexcept {
+  const double square = std::fmin(static_cast<double>(likeness) * likeness, 0.999999);
   return values * square / (1 - square);
 }
 
 /// The offset in carriers, from `offset` by the halves and from the prefixes. The prefixes repeat at twice the
-/// distance, so their angle is unambiguous over half the range.
+/// distance, so their angle is unambiguous over half the range. Beside a tone, chance may make the few halves look better
+/// than the signal is: they are trusted like the prefixes at most.
 IQD_HOST_DEVICE inline double refined_offset(const Grid& grid, double offset, const Combined& halves,
                                              const Combined& prefixes) noexcept {
   const double turns = 0.5 * fraction_of(prefixes.sum) - offset;
-  const double trust = 4 * trust_in(prefixes, static_cast<double>(grid.symbols * grid.prefix));
-  const double other = trust_in(halves, static_cast<double>(grid.blocks * grid.step));
+  const float likeness = grid.rejects_tones() ? std::fmin(halves.value(), prefixes.value()) : halves.value();
+  const double trust = 4 * trust_in(prefixes.value(), static_cast<double>(grid.symbols * grid.prefix));
+  const double other = trust_in(likeness, static_cast<double>(grid.blocks * grid.step));
   return trust > 0 ? offset + (turns - std::rint(turns)) * trust / (trust + other) : offset;
 }
 

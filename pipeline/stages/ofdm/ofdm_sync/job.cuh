@@ -10,6 +10,7 @@
 #include "gpu/warp_sum.cuh"
 #include "pipeline/stages/items.cuh"
 #include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
+#include "pipeline/stages/ofdm/ofdm_sync/tones.hpp"
 #include "signal/filters/scratch.hpp"
 
 /// What the kernels of the search share.
@@ -21,7 +22,6 @@ using gpu::Complex32;
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / 32;
 constexpr unsigned kAll = 0xffffffff;
-constexpr int kCell = 16;            // grid points; candidates are further apart, so a cell has at most one
 constexpr int kTile = 8 * kThreads;  // samples of a frame that a thread block copies
 
 /// A candidate, and the result of its training symbols.
@@ -55,12 +55,16 @@ struct Room {
   std::int64_t length;
   std::int64_t new_length;
   Scratch scratch;
-  std::int64_t cell_count = ceil_div(grid.places(length, 0), kCell);  // at most
+  /// A cell is `nearby` grid points. Candidates are further apart, so it has at most one.
+  std::int64_t cell_count = ceil_div(grid.places(length, 0), grid.nearby);  // at most
+  std::int64_t half_cells = grid.half / grid.nearby + 1;                    // of half a frame
   /// Frames are more than half a frame apart.
   std::int64_t most_chosen = (new_length + grid.lag + grid.reach()) / ((grid.half + 1) * grid.step) + 1;
   std::int64_t sum_pitch = length / grid.step + 1;
   std::int64_t* lead = scratch.take<std::int64_t>(1);                    // the first grid point
   float* sums = scratch.take<float>(kSums * grid.antennas * sum_pitch);  // [antenna][which, as in Sums][step]
+  // [antenna][which, as in Alikes][step]
+  float* alikes = scratch.take<float>(grid.rejects_tones() ? kAlikes * grid.antennas * sum_pitch : 0);
   Cell* cells = scratch.take<Cell>(cell_count);
   // [cell][antenna][training symbol][hypothesis]
   Complex* fits = scratch.take<Complex>(cell_count * spectra() * grid.hypotheses());
@@ -95,6 +99,18 @@ struct Job : Room {
   __device__ std::int64_t places() const { return grid.places(length, *lead); }
   __device__ float* part(std::int64_t r, int which) const { return sums + (kSums * r + which) * sum_pitch; }
   __device__ Sums sums_of(std::int64_t r) const { return {part(r, 0), part(r, 1), part(r, 2), part(r, 3), part(r, 4)}; }
+  __device__ float* alike_part(std::int64_t r, int which) const { return alikes + (kAlikes * r + which) * sum_pitch; }
+  __device__ std::int64_t halves() const { return grid.halves(length, *lead); }
+  __device__ Alikes alikes_of(std::int64_t r, std::int64_t count) const {
+    return {alike_part(r, 0), alike_part(r, 1), alike_part(r, 2), count};
+  }
+  /// c and energy of one antenna.
+  template <bool kRejectsTones> __device__ Alike halves_of(std::int64_t r, std::int64_t place) const {
+    if constexpr (kRejectsTones)
+      return halves_beside_tones(grid, alikes_of(r, halves()), place);
+    else
+      return halves_at(grid, sums_of(r), place);
+  }
   /// Q and its angle, of one cell and antenna for hypothesis h.
   __device__ Complex fit_of(std::int64_t cell, std::int64_t r, std::int64_t h) const {
     const Complex* const own = fits + (cell * spectra() + r * grid.tx) * grid.hypotheses() + h;

@@ -31,6 +31,9 @@
 /// with the first path of the channel's power profile; the offset is the angle of the c_r, and 2 i carriers.
 ///
 /// x          cf32 or sc16 [antenna][n + halo]
+/// With `reject_tones`, c_r is without what the halves at other grid points, to half a frame on both sides, have in
+/// common (tones.hpp); so are the prefixes, and carriers that only a tone can make so strong are reduced.
+///
 /// frames     cf32 [frame][antenna][sample]: x(start + m) exp(-2 pi j offset_hz m / rate)
 /// start      i64 [frame]
 /// offset_hz  f32 [frame]
@@ -46,6 +49,7 @@ namespace iqd::ofdm_sync {
 struct Config {
   double threshold = 0.3;
   std::optional<double> max_offset;  // Hz; none: 4 carriers
+  bool reject_tones = false;
   OfdmFormat format;
 
   void fields(FieldVisitor& visitor);

@@ -35,7 +35,12 @@ template <class Sample> class Block {
 
   void run() noexcept {
     fill_sums();
-    find_likeness(g_, sums_.data(), places_, room_.likeness);
+    if (g_.rejects_tones()) {
+      fill_alikes();
+      find_likeness_beside_tones(g_, alikes_.data(), places_, room_.likeness);
+    } else {
+      find_likeness(g_, sums_.data(), places_, room_.likeness);
+    }
     const Positions asked = g_.asked(fresh_);
     const std::int64_t around = g_.half * g_.step;
     const Positions seen{asked.first - around, asked.end + around};
@@ -72,11 +77,33 @@ template <class Sample> class Block {
       }
   }
 
+  /// A tone is measured at grid points before the first and behind the last, too: there is nothing.
+  void fill_alikes() noexcept {
+    const std::int64_t around = g_.others * g_.apart, count = g_.halves(length_, lead_);
+    for (std::int64_t r = 0; r < g_.antennas; ++r) {
+      float* to[kAlikes];
+      for (std::int64_t which = 0; which < kAlikes; ++which) {
+        float* const row = room_.alikes + (kAlikes * r + which) * room_.alikes_pitch;
+        std::fill_n(row, around, 0.0f);
+        to[which] = row + around;
+      }
+      compare_halves(g_, sums_[static_cast<std::size_t>(r)], count, to);
+      for (float* const row : to) std::fill_n(row + count, around + kMargin, 0.0f);
+      alikes_[static_cast<std::size_t>(r)] = {to[0], to[1], to[2], count};
+    }
+  }
+
+  /// c and energy of one antenna.
+  Alike halves_of(std::int64_t r, std::int64_t j) const noexcept {
+    const auto antenna = static_cast<std::size_t>(r);
+    return g_.rejects_tones() ? halves_beside_tones(g_, alikes_[antenna], j) : halves_at(g_, sums_[antenna], j);
+  }
+
   bool may_be_frame(std::int64_t j) const noexcept {
     const float* const m = room_.likeness;
     if (!(m[j] >= g_.threshold) || !(m[j] > 0)) return false;
-    const std::int64_t first = std::max<std::int64_t>(0, j - kSteps);
-    const std::int64_t end = std::min(places_, j + kSteps + 1);
+    const std::int64_t first = std::max<std::int64_t>(0, j - g_.nearby);
+    const std::int64_t end = std::min(places_, j + g_.nearby + 1);
     return std::all_of(m + first, m + j, [&](float other) { return other < m[j]; }) &&
            std::all_of(m + j + 1, m + end, [&](float other) { return other <= m[j]; });
   }
@@ -84,7 +111,7 @@ template <class Sample> class Block {
   /// Evaluates the training symbols.
   bool confirm(std::int64_t j, Found& found) const noexcept {
     Combined halves;
-    for (std::int64_t r = 0; r < g_.antennas; ++r) halves.add(halves_at(g_, sums_[static_cast<std::size_t>(r)], j).c);
+    for (std::int64_t r = 0; r < g_.antennas; ++r) halves.add(halves_of(r, j).c);
     const double fraction = fraction_of(halves.sum);
     transform_training(j, fraction);
     const auto [i, fit] = training_.best_hypothesis();
@@ -100,7 +127,7 @@ template <class Sample> class Block {
     cf32* const turns = room_.phasors + kRun;
     for (std::int64_t m = 0; m < g_.fft; m += kRun) phasors.run(m, turns + m);
     for (std::int64_t r = 0; r < g_.antennas; ++r) {
-      const float energy = halves_at(g_, sums_[static_cast<std::size_t>(r)], j).energy;
+      const float energy = halves_of(r, j).energy;
       const float scale = energy > 0 ? 1 / std::sqrt(energy) : 0;
       for (std::int64_t t = 0; t < g_.tx; ++t) {
         const Sample* const x = &x_(r, g_.training_at(at(j), t));
@@ -156,26 +183,48 @@ template <class Sample> class Block {
   double refined(const Found& found) const noexcept {
     Combined halves, prefixes;
     for (std::int64_t r = 0; r < g_.antennas; ++r) {
-      const Complex c = halves_at(g_, sums_[static_cast<std::size_t>(r)], found.place).c;
+      const Complex c = halves_of(r, found.place).c;
       halves.add(c);
       prefixes.add(c, prefixes_of(r, found.start));
     }
     return refined_offset(g_, found.offset, halves, prefixes);
   }
   Complex prefixes_of(std::int64_t r, std::int64_t start) const noexcept {
-    constexpr int kWarp = 32;  // summed as on a GPU
+    const std::int64_t count = g_.symbols * g_.prefix;
     std::array<Stretches, kPrefixParts> sums{};
-    for (std::int64_t i = 0; i < g_.symbols * g_.prefix; ++i) {
+    for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t n = start + g_.repeated_at(i);
       sums[static_cast<std::size_t>(i % kPrefixParts)].add(parts(complex_of(x_(r, n))),
                                                            parts(complex_of(x_(r, n + g_.fft))));
     }
+    const Stretches prefixes = sum_of(sums);
+    if (!g_.rejects_tones()) return alike(prefixes, 1 / static_cast<float>(count)).c;
+    return alike_beside_tones(prefixes, static_cast<float>(count), whole_of(r, start),
+                              static_cast<float>(g_.frame - g_.fft));
+  }
+  /// All samples of a frame that have one fft later.
+  Stretches whole_of(std::int64_t r, std::int64_t start) const noexcept {
+    const std::int64_t count = g_.frame - g_.fft;
+    const std::int64_t most = (room_.tile - g_.lag) / kPrefixParts * kPrefixParts;
+    StretchParts all{};
+    for (std::int64_t i = 0; i < count; i += most) {
+      const std::int64_t n = std::min(most, count - i);
+      load(r, start + i, n + g_.fft);
+      add_stretches(room_.re, room_.im, g_.fft, n, all);
+    }
+    std::array<Stretches, kPrefixParts> sums{};
+    for (std::size_t i = 0; i < sums.size(); ++i)
+      sums[i] = {{all[0][i], all[1][i]}, all[2][i], {all[3][i], all[4][i]}, {all[5][i], all[6][i]}};
+    return sum_of(sums);
+  }
+  static Stretches sum_of(std::array<Stretches, kPrefixParts>& sums) noexcept {
+    constexpr int kWarp = 32;  // summed as on a GPU
     for (auto warp = sums.begin(); warp < sums.end(); warp += kWarp) {
       for (int n = kWarp / 2; n > 0; n /= 2)
         for (int j = 0; j < n; ++j) warp[j].add(warp[j + n]);
       if (warp != sums.begin()) sums[0].add(*warp);
     }
-    return alike(sums[0], 1 / static_cast<float>(g_.symbols * g_.prefix)).c;
+    return sums[0];
   }
 
   void copy_frame(std::int64_t start, float offset_hz, cf32* to) const noexcept {
@@ -202,6 +251,7 @@ template <class Sample> class Block {
   const Room& room_;
   Output& out_;
   std::array<Sums, kMostAntennas> sums_{};
+  std::array<Alikes, kMostAntennas> alikes_{};
 };
 
 }  // namespace

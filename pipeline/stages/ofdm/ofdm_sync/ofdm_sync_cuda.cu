@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Seven kernels: sums over steps; the grid points whose halves are most alike; their training symbols; choosing frames;
-// the power profiles of their channels; starts and offsets; copying. Everything is in the order of the stream, so no
-// result depends on which thread block runs first.
+// the power profiles of their channels; starts and offsets; copying. With `reject_tones`, an eighth behind the first:
+// the halves of each antenna. Everything is in the order of the stream, so no result depends on which thread block runs
+// first.
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -41,7 +42,8 @@ template <class Sample> class Run final : public StageRun {
         training_(std::span(pattern.training)),
         factors_(std::span<const Complex32>(gpu::fft_factors(static_cast<int>(grid_.fft)))) {
     for (const auto& kernel : {transforms_.fit, transforms_.profile}) kernel.allow("shared memory of a transform");
-    gpu::load_kernels("loading ofdm_sync", sum_steps<Sample>, find_candidates, choose_frames, measure_frames<Sample>,
+    gpu::load_kernels("loading ofdm_sync", sum_steps<Sample>, compare_halves, find_candidates<false>,
+                      find_candidates<true>, choose_frames, measure_frames<Sample, false>, measure_frames<Sample, true>,
                       place_frames<Sample>);
   }
 
@@ -59,13 +61,23 @@ template <class Sample> class Run final : public StageRun {
       const unsigned steps = gpu::groups_of(job.length / grid_.step, kThreads / parts_of(grid_));
       const auto cells = static_cast<unsigned>(job.cell_count);
       sum_steps<Sample><<<dim3(steps, antennas), kThreads, 0, stream>>>(job);
-      find_candidates<<<gpu::groups_of(job.cell_count * kCell, kCore), kThreads, 0, stream>>>(job);
+      const unsigned cores = gpu::groups_of(job.cell_count * grid_.nearby, kCore);
+      if (grid_.rejects_tones()) {
+        const unsigned compared = gpu::groups_of(grid_.halves(job.length, 0), kThreads);
+        compare_halves<<<dim3(compared, antennas), kThreads, 0, stream>>>(job);
+        find_candidates<true><<<cores, kThreads, 0, stream>>>(job);
+      } else {
+        find_candidates<false><<<cores, kThreads, 0, stream>>>(job);
+      }
       transforms_.fit.launch(dim3(cells, spectra), stream, job);
     }
     choose_frames<<<1, kChoosers, 0, stream>>>(job);
     transforms_.profile.launch(dim3(chosen, spectra), stream, job);
     const auto power_bytes = static_cast<unsigned>(grid_.fft * static_cast<std::int64_t>(sizeof(float)));
-    measure_frames<Sample><<<chosen, kMeasurers, power_bytes, stream>>>(job);
+    if (grid_.rejects_tones())
+      measure_frames<Sample, true><<<chosen, kMeasurers, power_bytes, stream>>>(job);
+    else
+      measure_frames<Sample, false><<<chosen, kMeasurers, power_bytes, stream>>>(job);
     const unsigned tiles = gpu::groups_of(grid_.frame, kTile);
     place_frames<Sample><<<dim3(chosen * tiles, antennas), kThreads, 0, stream>>>(job);
   }

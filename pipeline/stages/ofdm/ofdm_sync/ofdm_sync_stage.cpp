@@ -108,6 +108,7 @@ void Config::fields(FieldVisitor& v) {
            .unit = Unit::hertz,
            .low = 0,
            .live = true});
+  v.field("reject_tones", reject_tones, {.help = "finds frames beside steady tones, up to 30 dB above a carrier"});
   ofdm::format_fields(v, format);
 }
 

@@ -94,19 +94,19 @@ template <class Sample> __device__ float energy_of(const Job& job, std::int64_t 
   return sum_of_group(energy);
 }
 
-/// The similarity of the prefixes' repetitions for antennas first, first + 1, …; four warps an antenna.
-template <class Sample>
-__device__ void add_prefixes(const Job& job, std::int64_t start, std::int64_t first, Complex* likeness) {
+/// The samples place(0) … place(count - 1) and those fft later, of antennas first, first + 1, …; four warps an antenna.
+/// Returned to a thread for each of them; all threads call it.
+template <class Sample, class Place>
+__device__ Stretches stretches_of(const Job& job, std::int64_t first, std::int64_t count, const Place& place) {
   __shared__ Stretches shared[kMeasuringWarps];
   const Grid& grid = job.grid;
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const std::int64_t r = first + warp / kWarpsEach;
   Stretches own;
   if (r < grid.antennas) {
-    const std::int64_t count = grid.symbols * grid.prefix;
 #pragma unroll 4
     for (std::int64_t i = warp % kWarpsEach * 32 + lane; i < count; i += kPrefixParts) {
-      const std::int64_t n = start + grid.repeated_at(i);
+      const std::int64_t n = place(i);
       own.add(sample_at<Sample>(job, r, n), sample_at<Sample>(job, r, n + grid.fft));
     }
   }
@@ -115,16 +115,38 @@ __device__ void add_prefixes(const Job& job, std::int64_t start, std::int64_t fi
     *part = sum_of_warp(*part);
   if (lane == 0) shared[warp] = own;
   __syncthreads();
-  if (static_cast<int>(threadIdx.x) < kMeasuredAtOnce && first + threadIdx.x < grid.antennas) {
-    Stretches all = shared[threadIdx.x * kWarpsEach];
+  Stretches all;
+  if (static_cast<int>(threadIdx.x) < kMeasuredAtOnce) {
+    all = shared[threadIdx.x * kWarpsEach];
     for (int w = 1; w < kWarpsEach; ++w) all.add(shared[threadIdx.x * kWarpsEach + w]);
-    likeness[first + threadIdx.x] = alike(all, 1 / static_cast<float>(grid.symbols * grid.prefix)).c;
+  }
+  __syncthreads();
+  return all;
+}
+
+/// The similarity of the prefixes' repetitions for antennas first, first + 1, …
+template <class Sample, bool kRejectsTones>
+__device__ void add_prefixes(const Job& job, std::int64_t start, std::int64_t first, Complex* likeness) {
+  const Grid& grid = job.grid;
+  const std::int64_t count = grid.symbols * grid.prefix;
+  const bool own = static_cast<int>(threadIdx.x) < kMeasuredAtOnce && first + threadIdx.x < grid.antennas;
+  const Stretches prefixes =
+      stretches_of<Sample>(job, first, count, [&](std::int64_t i) { return start + grid.repeated_at(i); });
+  if constexpr (kRejectsTones) {
+    const std::int64_t all = grid.frame - grid.fft;
+    const Stretches whole = stretches_of<Sample>(job, first, all, [&](std::int64_t i) { return start + i; });
+    if (own)
+      likeness[first + threadIdx.x] =
+          alike_beside_tones(prefixes, static_cast<float>(count), whole, static_cast<float>(all));
+  } else {
+    if (own) likeness[first + threadIdx.x] = alike(prefixes, 1 / static_cast<float>(count)).c;
   }
   __syncthreads();
 }
 
 /// One thread block per frame.
-template <class Sample> __global__ void __launch_bounds__(kMeasurers) measure_frames(const Job job) {
+template <class Sample, bool kRejectsTones> __global__ void __launch_bounds__(kMeasurers)
+    measure_frames(const Job job) {
   extern __shared__ float power[];
   __shared__ Heard heard;
   __shared__ Complex prefixes[kMostAntennas];
@@ -142,8 +164,9 @@ template <class Sample> __global__ void __launch_bounds__(kMeasurers) measure_fr
     m.fit = energy >= kLeastEnergy && energy <= kMostEnergy;
   }
   if (m.fit) {
-    hear(job, chosen.place, heard);
-    for (std::int64_t r = 0; r < grid.antennas; r += kMeasuredAtOnce) add_prefixes<Sample>(job, m.start, r, prefixes);
+    hear_as<kRejectsTones>(job, chosen.place, heard);
+    for (std::int64_t r = 0; r < grid.antennas; r += kMeasuredAtOnce)
+      add_prefixes<Sample, kRejectsTones>(job, m.start, r, prefixes);
   }
   if (threadIdx.x > 0) return;
   if (m.fit) {

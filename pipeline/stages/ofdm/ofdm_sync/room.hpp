@@ -8,6 +8,7 @@
 #include "base/integer.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/block_sums.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
+#include "pipeline/stages/ofdm/ofdm_sync/tones.hpp"
 #include "signal/filters/scratch.hpp"
 #include "signal/formats/phase.hpp"
 
@@ -36,12 +37,15 @@ struct Room {
   float* im = scratch.take<float>(tile + g.lag);
   float* sums = scratch.take<float>(kSums * g.antennas * pitch);  // [antenna][which, as in Sums][step]
   float* likeness = scratch.take<float>(pitch);
+  // [antenna][which, as in Alikes][step]: zeros at both ends, where there are no halves
+  std::int64_t alikes_pitch = g.rejects_tones() ? pitch + 2 * g.others * g.apart : 0;
+  float* alikes = scratch.take<float>(kAlikes * g.antennas * alikes_pitch);
   cf32* points = scratch.take<cf32>(g.fft);
   cf32* spectra = scratch.take<cf32>(g.antennas * g.tx * g.fft);  // [antenna][training symbol][bin]
   float* profile = scratch.take<float>(g.fft);
   cf32* phasors = scratch.take<cf32>(std::max(g.fft, kRun) + kRun);
   Complex* fits = scratch.take<Complex>(g.antennas * g.hypotheses());  // [antenna][hypothesis]
-  Found* found = scratch.take<Found>(pitch / (kSteps + 1) + 1);
+  Found* found = scratch.take<Found>(pitch / (g.nearby + 1) + 1);
 };
 
 inline cf32 complex_of(cf32 x) noexcept {

@@ -82,8 +82,11 @@ class Training {
       const float weight = fit.re * fit.re + fit.im * fit.im;
       for (std::int64_t t = 0; t < g_.tx; ++t) {
         cf32* const y = spectrum(r, t);
-        for (std::int64_t k = 0; k < g_.fft; ++k)
-          room_.points[k] = p_.training[static_cast<std::size_t>(k)] * y[(k + 2 * i) & (g_.fft - 1)];
+        for (std::int64_t k = 0; k < g_.fft; ++k) {
+          const Complex carrier = limited(parts(y[(k + 2 * i) & (g_.fft - 1)]), g_.most_power);
+          const float sign = p_.training[static_cast<std::size_t>(k)];
+          room_.points[k] = {sign * carrier.re, sign * carrier.im};
+        }
         inverse_.run(room_.points, y);
         for (std::int64_t k = 0; k < g_.fft; ++k)
           room_.profile[k] += weight * (y[k].real() * y[k].real() + y[k].imag() * y[k].imag());
