@@ -11,6 +11,7 @@
 #include "gpu/runtime.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/apply_channel.cuh"
+#include "pipeline/stages/ofdm/mimo_channel_estimator/follow_frames.cuh"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/measure_frames.cuh"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
 
@@ -88,8 +89,155 @@ class Run final : public StageRun {
   Constants constants_{};
 };
 
+std::vector<float2> joined(const std::vector<float>& re, const std::vector<float>& im) {
+  std::vector<float2> all;
+  for (std::size_t i = 0; i < re.size(); ++i) all.push_back({re[i], im[i]});
+  return all;
+}
+
+/// With `track: frame` or `whiten`.
+class FollowingRun final : public StageRun {
+ public:
+  FollowingRun(const Design& design, std::int64_t most)
+      : extents_(design.extents),
+        blocks_(std::clamp<std::int64_t>(most, 1, kMostBlocks)),
+        phi_(on_device(design.joint.phi)),
+        weights_(on_device(design.joint.weights)),
+        training_(on_device(design.training)),
+        pilot_signs_(on_device(design.pilot_signs)),
+        taps_(on_device(design.taps)),
+        turn_(on_device(joined(design.joint.turn_re, design.joint.turn_im))),
+        pilot_turn_(on_device(joined(design.joint.pilot_re, design.joint.pilot_im))),
+        cover_(on_device(pairs_of(design.cover))),
+        uncover_(on_device(pairs_of(design.uncover))),
+        lags_(on_device(joined(design.joint.lag_re, design.joint.lag_im))),
+        band_(on_device(joined(design.joint.band_re, design.joint.band_im))),
+        known_(on_device(pairs_of(design.known))),
+        ramp_(on_device(pairs_of(design.ramp))),
+        pilot_weights_(on_device(pairs_of(design.pilot_weights))),
+        odd_(on_device(design.odd)),
+        pilot_(on_device(design.pilot)),
+        place_(on_device(design.place)),
+        first_(on_device(design.first)) {
+    const TrackDesign& t = design.joint;
+    tables_ = {.phi = phi_.data(),
+               .weights = weights_.data(),
+               .training = training_.data(),
+               .pilot_signs = pilot_signs_.data(),
+               .taps = taps_.data(),
+               .turn = turn_.data(),
+               .pilot_turn = pilot_turn_.data(),
+               .cover = cover_.data(),
+               .uncover = uncover_.data(),
+               .lags = lags_.data(),
+               .band = band_.data(),
+               .known = known_.data(),
+               .ramp = ramp_.data(),
+               .pilot_weights = pilot_weights_.data(),
+               .odd = odd_.data(),
+               .pilot = pilot_.data(),
+               .place = place_.data(),
+               .first = first_.data(),
+               .odd_carriers = static_cast<std::int32_t>(design.odd.size()),
+               .functions = t.functions,
+               .delays = t.delays,
+               .pitch = t.delay_pitch,
+               .most_taps = t.most_taps,
+               .em = t.em,
+               .span = t.span,
+               .smoothed_noise = design.smoothed_noise,
+               .moves = design.track == Track::frame,
+               .whitens = design.whiten != Whiten::off,
+               .groups = design.whiten == Whiten::groups};
+    order_ = std::min<std::int64_t>(std::int64_t{t.functions} * t.most_taps * extents_.tx, kMostUnknowns);
+    lag_count_ = t.lag_count(extents_);
+    const int most_rows = std::max(static_cast<int>(order_) + extents_.rx, 2 * t.delays + extents_.pairs());
+    panel_bytes_ = tables_.moves ? sizeof(float2) * kPanel * static_cast<std::size_t>(padded(most_rows)) : 0;
+    gpu::allow_shared(follow_frames, static_cast<std::int64_t>(panel_bytes_),
+                      "mimo_channel_estimator: the unknowns of `track: frame`; less `max_taps` or `time_functions`");
+  }
+
+  std::size_t device_scratch_bytes() const noexcept override {
+    return static_cast<std::size_t>(blocks_) * desk_at(nullptr).stride;
+  }
+
+  void enqueue(const StageIo& io, StreamView view) const noexcept override {
+    Frames f{.e = extents_, .t = tables_, .desk = desk_at(io.device_scratch)};
+    f.carriers = io.in[0].row<const float2>();
+    f.found_at = io.in[0].count;
+    for (std::size_t o = 0; o < std::size(f.counts); ++o) f.counts[o] = io.out[o].count;
+    f.y = io.out[0].row<float2>();
+    f.h = io.out[1].row<float2>();
+    f.noise = io.out[2].row<float>();
+    f.phase = io.out[3].row<float>();
+    f.level = io.out[4].row<float>();
+    f.covariance = io.out[5].row<float2>();
+    f.doppler = io.out[6].row<float>();
+    const auto blocks = static_cast<unsigned>(std::clamp<std::int64_t>(io.in[0].length, 1, blocks_));
+    follow_frames<<<blocks, kFrameThreads, panel_bytes_, gpu::stream_of(view)>>>(f);
+  }
+
+ private:
+  /// Frames at once; each has memory of its own.
+  static constexpr std::int64_t kMostBlocks = 64;
+
+  Desk desk_at(std::byte* memory) const noexcept {
+    const Extents& e = extents_;
+    const Tables& t = tables_;
+    const std::int64_t pairs = e.pairs(), d = e.data_symbols(), functions = t.moves ? t.functions : 1;
+    const std::int64_t stretches = t.odd_carriers / 12 + 1, groups = e.groups();
+    const std::int64_t order = t.moves ? std::max<std::int64_t>(order_, t.delays) : 0;
+    const std::int64_t pitch = padded(static_cast<int>(std::max<std::int64_t>(order_ + e.rx, 2 * t.delays + pairs)));
+    Scratch s(memory);
+    Desk desk{};
+    desk.white = s.take<float2>(std::int64_t{e.symbols} * e.row());
+    desk.weights = s.take<float>(e.carriers);
+    desk.power = s.take<double>(stretches * e.rx);
+    desk.strength = s.take<double>(stretches);
+    desk.traces = s.take<double>(groups);
+    desk.counts = s.take<double>(groups);
+    desk.covariance = s.take<Covariance>(groups);
+    desk.filter = s.take<Covariance>(groups);
+    desk.trained = s.take<float2>(pairs * t.pitch);
+    desk.piloted = s.take<float2>(d * pairs * t.pitch);
+    desk.lags = s.take<float2>(lag_count_);
+    desk.band = s.take<float2>(t.delays);
+    desk.lag_work = s.take<float2>(d * e.tx * (e.tx + 1) / 2 * t.delays);
+    desk.powers = s.take<float>(t.delays);
+    desk.delay = s.take<std::int32_t>(std::int64_t{t.functions} * t.delays);
+    desk.keepers = s.take<std::int32_t>(t.delays);
+    desk.equations = s.take<float2>(order * pitch);
+    desk.factors = s.take<float2>(order * pitch);
+    desk.g = s.take<float2>(pairs * pitch);
+    desk.variance = s.take<float>(order);
+    desk.rough = s.take<float2>(t.moves ? 0 : std::max(e.carriers, kTaps) * pairs);
+    desk.parts = s.take<float2>(e.carriers * functions * pairs);
+    desk.pilot_parts = s.take<float2>(e.pilots * functions * pairs);
+    desk.phases = s.take<float>(d);
+    desk.back = s.take<float2>(d);
+    desk.stride =
+        (reinterpret_cast<std::size_t>(s.take<float2>(0)) - reinterpret_cast<std::size_t>(memory) + 255) / 256 * 256;
+    return desk;
+  }
+
+  Extents extents_;
+  std::int64_t blocks_;
+  std::int64_t order_ = 0;
+  std::int64_t lag_count_ = 0;
+  std::size_t panel_bytes_ = 0;
+  Tables tables_{};
+  gpu::DeviceArray<float> phi_, weights_, training_, pilot_signs_, taps_;
+  gpu::DeviceArray<float2> turn_, pilot_turn_, cover_, uncover_, lags_, band_, known_, ramp_, pilot_weights_;
+  gpu::DeviceArray<std::int32_t> odd_, pilot_, place_, first_;
+};
+
+std::unique_ptr<StageRun> make_run(const Design& design, std::int64_t most) {
+  if (design.measures_noise_alone()) return std::make_unique<Run>(design, most);
+  return std::make_unique<FollowingRun>(design, most);
+}
+
 }  // namespace
 
-IQD_CUDA_HALF(construct<Run>)
+IQD_CUDA_HALF(make_run)
 
 }  // namespace iqd::mimo_channel_estimator

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "base/error.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/track_design.hpp"
@@ -64,11 +63,7 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (auto* cuda = device_half<CudaHalf>(backend, "mimo_channel_estimator")) {
-      if (!design_.measures_noise_alone())
-        throw SetupError("mimo_channel_estimator: `track: frame` and `whiten` run on the CPU only; set `backend: cpu`");
-      return cuda(design_, most_);
-    }
+    if (auto* cuda = device_half<CudaHalf>(backend, "mimo_channel_estimator")) return cuda(design_, most_);
     return cpu_run([design = design_](const StageIo& io) noexcept {
       run_cpu(design, io.in[0].row<const cf32>(), *io.in[0].count,
               {.y = io.out[kY].row<cf32>(),

@@ -4,16 +4,10 @@
 
 #include <cstdint>
 
+#include "pipeline/stages/ofdm/mimo_channel_estimator/limits.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
 
 namespace iqd::mimo_channel_estimator {
-
-/// Symbols of a frame whose channel can be estimated jointly.
-inline constexpr std::int64_t kMostSymbols = 128;
-inline constexpr int kMostFunctions = 16;
-/// Delays of the grid, and unknowns of the equations: memory and time grow with their squares and cubes.
-inline constexpr std::int64_t kMostDelays = 512;
-inline constexpr std::int64_t kMostUnknowns = 2048;
 
 std::int64_t delays_of(const Config& config) noexcept;
 

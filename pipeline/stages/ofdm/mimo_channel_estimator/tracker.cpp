@@ -96,13 +96,6 @@ HWY_EXPORT(combine_delays);
 namespace {
 
 constexpr int kVector = 16;
-/// Steps that learn the powers of the delays from the training alone.
-constexpr int kDelaySteps = 3;
-/// Pairs of function and delay are kept whose prior is at least this share of the largest.
-constexpr float kLeastPrior = 1e-4f;
-/// Floats resolve no more of the equations: this share of the largest element on the diagonal is added to all.
-constexpr float kLoad = 1e-7f;
-
 std::int64_t whole_vectors(std::int64_t floats) {
   return (floats + kVector - 1) / kVector * kVector;
 }

@@ -45,13 +45,6 @@ HWY_EXPORT(combine_functions);
 
 namespace {
 
-/// A stretch is beside a tone if its power exceeds this many medians.
-constexpr double kMostStrength = 4;
-/// Noise relative to the signal when the channel is tracked: with less, floats cannot resolve the equations.
-constexpr double kLeastTracked = 1e-4;
-/// Share of the noise that is added to each antenna's.
-constexpr double kLoad = 1e-6;
-
 double power(cf32 z) {
   return double{z.real()} * double{z.real()} + double{z.imag()} * double{z.imag()};
 }
@@ -174,25 +167,7 @@ void WhitenedChannel::whiten_band(const cf32* frame) noexcept {
     band_.add(re, im, e_.rx);
     ++count;
   }
-  double size[kMostAntennas];
-  for (int r = 0; r < e_.rx; ++r) {
-    band_.re[r][r] = alive_[r] ? std::max(band_.re[r][r] / count, least_[r]) : 0;
-    size[r] = std::sqrt(band_.re[r][r]);
-  }
-  const bool off = design_.whiten == Whiten::off;
-  for (int i = 0; i < e_.rx; ++i) {
-    for (int j = 0; j < i; ++j) {
-      const double product = off ? 0 : size[i] * size[j] * count;
-      band_.re[i][j] = product > 0 ? band_.re[i][j] / product : 0;
-      band_.im[i][j] = product > 0 ? band_.im[i][j] / product : 0;
-    }
-    band_.re[i][i] = alive_[i];
-  }
-  if (!off) shrink(band_, count, e_.rx, antennas_);
-  for (int i = 0; i < e_.rx; ++i) {
-    if (!off) band_.re[i][i] *= 1 + kLoad;
-    for (int j = 0; j <= i; ++j) band_.re[i][j] *= size[i] * size[j], band_.im[i][j] *= size[i] * size[j];
-  }
+  set_band(band_, alive_, least_, count, e_.rx, antennas_, design_.whiten != Whiten::off);
   level_ = band_.trace(e_.rx) / e_.rx;
   root_ = band_;
   take_root(root_, e_.rx);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "pipeline/stages/ofdm/mimo_channel_estimator/held_channel.hpp"
+#include "pipeline/stages/ofdm/mimo_channel_estimator/limits.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/tracker.hpp"
 #include "signal/estimates/covariance.hpp"
 

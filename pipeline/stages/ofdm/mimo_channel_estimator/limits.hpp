@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
+#include "signal/estimates/covariance.hpp"
+
+/// What estimates of disturbed frames have in common on host and device.
+namespace iqd::mimo_channel_estimator {
+
+/// Symbols of a frame whose channel can be estimated jointly.
+inline constexpr std::int64_t kMostSymbols = 128;
+inline constexpr int kMostFunctions = 16;
+/// Delays of the grid, and unknowns of the equations: memory and time grow with their squares and cubes.
+inline constexpr std::int64_t kMostDelays = 512;
+inline constexpr std::int64_t kMostUnknowns = 2048;
+
+/// Steps that learn the powers of the delays from the training alone.
+inline constexpr int kDelaySteps = 3;
+/// Pairs of function and delay are kept whose prior is at least this share of the largest.
+inline constexpr float kLeastPrior = 1e-4f;
+/// Floats resolve no more of the equations: this share of the largest element on the diagonal is added to all.
+inline constexpr float kLoad = 1e-7f;
+
+/// Noise relative to the signal when the channel is tracked: with less, floats cannot resolve the equations.
+inline constexpr double kLeastTracked = 1e-4;
+/// A stretch is beside a tone if its power exceeds this many medians.
+inline constexpr double kMostStrength = 4;
+/// Share of the noise that is added to each antenna's when it is made white.
+inline constexpr double kBandLoad = 1e-6;
+
+/// The covariance of the band's noise, from the sum over `count` carriers. Without `whitens`, antennas count one by one.
+IQD_HOST_DEVICE inline void set_band(Covariance& band, const bool* alive, const double* least, double count, int rx,
+                                     int antennas, bool whitens) noexcept {
+  double size[kMostAntennas];
+  for (int r = 0; r < rx; ++r) size[r] = alive[r] ? sqrt(fmax(band.re[r][r] / count, least[r])) : 0;
+  for (int i = 0; i < rx; ++i) {
+    for (int j = 0; j < i; ++j) {
+      const double product = whitens ? size[i] * size[j] * count : 0;
+      band.re[i][j] = product > 0 ? band.re[i][j] / product : 0;
+      band.im[i][j] = product > 0 ? band.im[i][j] / product : 0;
+    }
+    band.re[i][i] = alive[i];
+  }
+  if (whitens) shrink(band, count, rx, antennas);
+  for (int i = 0; i < rx; ++i) {
+    if (whitens) band.re[i][i] *= 1 + kBandLoad;
+    for (int j = 0; j <= i; ++j) band.re[i][j] *= size[i] * size[j], band.im[i][j] *= size[i] * size[j];
+  }
+}
+
+}  // namespace iqd::mimo_channel_estimator

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// mimo_channel_estimator in air that moves: CUDA against the CPU, on frames in the frequency domain.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <numbers>
+#include <ostream>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "signal/formats/ofdm_format.hpp"
+#include "tests/conformance/one_stage.hpp"
+#include "tests/conformance/stage_input.hpp"
+
+namespace iqd::conformance {
+namespace {
+
+using Complex = std::complex<double>;
+
+struct MovingCase {
+  const char* name;
+  OfdmFormat format;
+  int rx;
+  double noise = 0.02;     // variance; an antenna's signal has the power of `tx`
+  double interferer = 0;   // power at each antenna, from one direction
+  std::int64_t tone = -1;  // a carrier that has 30 dB more noise, and its neighbours less and less
+  int silent = -1;         // an antenna
+};
+
+void PrintTo(const MovingCase& c, std::ostream* out) {
+  *out << c.name;
+}
+
+/// [frame][symbol][carrier][rx]; data are QPSK.
+std::vector<cf32> moving_frames(const MovingCase& c, int frames) {
+  const OfdmFormat& f = c.format;
+  const OfdmReference reference(f);
+  std::mt19937 engine(7);
+  std::normal_distribution<double> normal(0, std::sqrt(0.5));
+  const auto draw = [&] { return Complex(normal(engine), normal(engine)); };
+  constexpr int kPaths = 3;
+  std::vector<cf32> y;
+  for (int frame = 0; frame < frames; ++frame) {
+    std::vector<Complex> gains(static_cast<std::size_t>(kPaths * c.rx * f.tx)), from(static_cast<std::size_t>(c.rx));
+    for (Complex& g : gains) g = draw() / std::sqrt(double{kPaths});
+    for (Complex& d : from) d = std::polar(1.0, 6.0 * normal(engine));
+    for (std::int64_t s = 0; s < f.symbols(); ++s)
+      for (std::int64_t k = 0; k < f.carriers; ++k) {
+        const std::int64_t d = s - 1 - f.tx;
+        const double shares[] = {0.0, 0.1, 0.3};  // of the prefix
+        const double moves[] = {0.06, -0.04, 0.02};
+        Complex sent[OfdmFormat::kMostTx];
+        for (std::int64_t a = 0; a < f.tx; ++a) {
+          const auto at = static_cast<std::size_t>(k);
+          if (s == 0)
+            sent[a] = reference.sync_antenna(k) == a ? reference.sync()[at] : 0;
+          else if (d < 0)
+            sent[a] = static_cast<double>(reference.training()[at]) * Complex(reference.cover(a, s - 1));
+          else if (f.is_pilot(k))
+            sent[a] = reference.pilot(d, k / f.pilot_every, a);
+          else
+            sent[a] = Complex(engine() % 2 ? 1 : -1, engine() % 2 ? 1 : -1) / std::sqrt(2.0);
+        }
+        const Complex other = std::sqrt(c.interferer) * draw();
+        const double far = static_cast<double>(std::abs(k - c.tone)) + 0.5;
+        const Complex line =
+            c.tone < 0 ? 0 : std::sqrt(1000 * 0.25) / far * std::polar(1.0, 2.1 * static_cast<double>(s));
+        for (int r = 0; r < c.rx; ++r) {
+          Complex sum = std::sqrt(c.noise) * draw() + other * from[static_cast<std::size_t>(r)] +
+                        line * std::conj(from[static_cast<std::size_t>(r)]);
+          for (std::int64_t a = 0; a < f.tx; ++a)
+            for (int p = 0; p < kPaths; ++p) {
+              const double late = (shares[p] + 0.125) * static_cast<double>(f.prefix);
+              sum += gains[static_cast<std::size_t>((p * c.rx + r) * f.tx + a)] * sent[a] *
+                     std::polar(1.0, moves[p] * static_cast<double>(s) - 2 * std::numbers::pi *
+                                                                             static_cast<double>(f.frequency_of(k)) *
+                                                                             late / static_cast<double>(f.fft));
+            }
+          y.emplace_back(r == c.silent ? Complex() : sum);
+        }
+      }
+  }
+  return y;
+}
+
+StageInput carriers_of(const MovingCase& c, const std::vector<cf32>& y, int frames) {
+  StageInput in;
+  in.shape.element = Element::cf32;
+  in.shape.rate_hz = in.shape.source_rate_hz = static_cast<double>(c.format.fft) * 15e3;
+  in.shape.axis = Axis::counted;
+  in.shape.axis_name = "frame";
+  in.shape.item = {{"symbol", c.format.symbols()}, {"carrier", c.format.carriers}, {"rx", c.rx}};
+  in.shape.most = in.length = frames;
+  in.data.resize(y.size() * sizeof(cf32));
+  std::memcpy(in.data.data(), y.data(), in.data.size());
+  return in;
+}
+
+OfdmFormat with_tx(OfdmFormat f, std::int64_t tx) {
+  f.tx = tx;
+  return f;
+}
+constexpr OfdmFormat kTwenty{.fft = 2048, .carriers = 1200, .prefix = 144, .frame = 30720};
+
+const MovingCase kMoving[] = {
+    {"two", {}, 2},
+    {"four", with_tx({}, 4), 4, 0.05},
+    {"one", with_tx({}, 1), 1},
+    {"wide", with_tx(kTwenty, 4), 4, 0.02},
+    {"interferer", {}, 4, 0.02, 2},
+    {"tone", {}, 2, 0.02, 0, 100},
+    {"silent", {}, 3, 0.02, 0, -1, 1},
+    {"short", {.fft = 64, .carriers = 26, .prefix = 9, .frame = 1000, .tx = 3, .pilot_every = 7}, 5},
+    {"eight", {.fft = 256, .carriers = 150, .prefix = 20, .frame = 5000, .tx = 8, .pilot_every = 10}, 8},
+};
+
+class MovingChannelOnCuda : public ::testing::TestWithParam<MovingCase> {};
+
+TEST_P(MovingChannelOnCuda, IsThatOfTheCpu) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO CHANNEL WAS FOLLOWED ON CUDA: " << why;
+  const MovingCase& c = GetParam();
+  const OfdmFormat& f = c.format;
+  constexpr int kFrames = 3;
+  const auto y = moving_frames(c, kFrames);
+  for (const char* way : {"track: frame", "whiten: band", "whiten: groups", "track: frame, whiten: groups",
+                          "track: frame, whiten: groups, em: 3, time_functions: 3, step: 1.25, group: 7"}) {
+    const std::string keys =
+        fmt::format("{{fft: {}, carriers: {}, prefix: {}, frame: {}, tx: {}, pilot_every: {}, {}}}", f.fft, f.carriers,
+                    f.prefix, f.frame, f.tx, f.pilot_every, way);
+    const Ports cpu = run("mimo_channel_estimator", keys, {carriers_of(c, y, kFrames)}, "cpu");
+    const Ports cuda = run("mimo_channel_estimator", keys, {carriers_of(c, y, kFrames)}, "cuda");
+    for (const auto& [port, limit] : {std::pair{"y", 1e-3},
+                                      {"h", 1e-3},
+                                      {"noise", 2e-3},
+                                      {"phase", 3e-3},
+                                      {"level", 1e-5},
+                                      {"covariance", 1e-3},
+                                      {"doppler", 2e-3}})
+      EXPECT_LE(distance(cpu.at(port), cuda.at(port)), limit) << way << ' ' << port;
+  }
+}
+
+TEST_P(MovingChannelOnCuda, ABadFrameIsMarked) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO CHANNEL WAS FOLLOWED ON CUDA: " << why;
+  const MovingCase& c = kMoving[0];
+  auto y = moving_frames(c, 3);
+  y[y.size() / 2] = {std::numeric_limits<float>::quiet_NaN(), 0};
+  const Ports got = run("mimo_channel_estimator", "{track: frame, whiten: groups}", {carriers_of(c, y, 3)}, "cuda");
+  for (const char* port : {"y", "h", "noise", "phase", "level", "covariance", "doppler"}) {
+    const auto floats = values<float>(got.at(port));
+    const std::size_t third = floats.size() / 3;
+    for (std::size_t i = 0; i < floats.size(); ++i)
+      ASSERT_EQ(std::isnan(floats[i]), i / third == 1) << port << ' ' << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, MovingChannelOnCuda, ::testing::ValuesIn(kMoving),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace iqd::conformance
