@@ -115,8 +115,8 @@ void fill_lags(const Design& design, const float* weights, float* work, const La
   std::fill_n(to.band_re, delays, 0.0f);
   std::fill_n(to.band_im, delays, 0.0f);
   for (std::int32_t c = 0; c < e.carriers; ++c)
-    add_turns(&t.turn_re[static_cast<std::size_t>(c * t.delay_pitch)],
-              &t.turn_im[static_cast<std::size_t>(c * t.delay_pitch)], t.delays, weight(c), to.band_re, to.band_im);
+    add_turns(t.turn_re.data() + c * t.delay_pitch, t.turn_im.data() + c * t.delay_pitch, t.delays, weight(c),
+              to.band_re, to.band_im);
 
   // Of the pilots: [data symbol][antennas b <= a][delay].
   const std::int64_t planes = e.data_symbols() * products * delays;
@@ -129,9 +129,8 @@ void fill_lags(const Design& design, const float* weights, float* work, const La
       for (int a = 0, pair = 0; a < e.tx; ++a)
         for (int b = 0; b <= a; ++b, ++pair) {
           const std::int64_t at = (d * products + pair) * delays;
-          add_turns(&t.pilot_re[static_cast<std::size_t>(i * t.delay_pitch)],
-                    &t.pilot_im[static_cast<std::size_t>(i * t.delay_pitch)], t.delays, own * signs[a] * signs[b],
-                    pilots_re + at, pilots_im + at);
+          add_turns(t.pilot_re.data() + i * t.delay_pitch, t.pilot_im.data() + i * t.delay_pitch, t.delays,
+                    own * signs[a] * signs[b], pilots_re + at, pilots_im + at);
         }
     }
 
@@ -142,13 +141,11 @@ void fill_lags(const Design& design, const float* weights, float* work, const La
         for (int b = 0; b < e.tx; ++b, ++table) {
           float *const re = to.re + table * lags + delays - 1, *const im = to.im + table * lags + delays - 1;
           const auto both = [&](int s) {
-            return t.phi[static_cast<std::size_t>(s * t.functions + j)] *
-                   t.phi[static_cast<std::size_t>(s * t.functions + k)];
+            return t.phi.data()[s * t.functions + j] * t.phi.data()[s * t.functions + k];
           };
           cf32 trained = 0;
           for (int s = 0; s < e.tx; ++s)
-            trained += both(s) * std::conj(design.cover[static_cast<std::size_t>(a * e.tx + s)]) *
-                       design.cover[static_cast<std::size_t>(b * e.tx + s)];
+            trained += both(s) * std::conj(design.cover.data()[a * e.tx + s]) * design.cover.data()[b * e.tx + s];
           const float x = trained.real(), y = trained.imag();
           // Of lag -m: the carriers' sums are conjugate, the factor is not.
           for (std::int64_t m = delays; m-- > 0;) {

@@ -220,8 +220,7 @@ void Tracker::learn_delays(double power, int antennas) noexcept {
         cf32 q = 0;
         for (int t = 0; t < e_.tx; ++t) {
           const std::int64_t from = (t * e_.rx + r) * t_.delay_pitch + j;
-          q += times(std::conj(design_.cover[static_cast<std::size_t>(a * e_.tx + t)]),
-                     {trained_re_[from], trained_im_[from]});
+          q += times(std::conj(design_.cover.data()[a * e_.tx + t]), {trained_re_[from], trained_im_[from]});
         }
         re[delays + r * e_.tx + a] = q.real(), im[delays + r * e_.tx + a] = -q.imag();
       }
@@ -300,11 +299,10 @@ void Tracker::set_sides() noexcept {
       for (int r = 0; r < e_.rx; ++r) {
         cf32 factors[kMostSymbols];
         for (int t = 0; t < e_.tx; ++t)
-          factors[t] = t_.phi[static_cast<std::size_t>(t * t_.functions + k)] *
-                       std::conj(design_.cover[static_cast<std::size_t>(a * e_.tx + t)]);
+          factors[t] = t_.phi.data()[t * t_.functions + k] * std::conj(design_.cover.data()[a * e_.tx + t]);
         for (int d = 0; d < e_.data_symbols(); ++d)
-          factors[e_.tx + d] = t_.phi[static_cast<std::size_t>((e_.tx + d) * t_.functions + k)] *
-                               cf32(std::cos(phases_[d]), -std::sin(phases_[d]));
+          factors[e_.tx + d] =
+              t_.phi.data()[(e_.tx + d) * t_.functions + k] * cf32(std::cos(phases_[d]), -std::sin(phases_[d]));
         for (int n = 0; n < kept(k); ++n) {
           const std::int64_t l = delay_[first_of_[k] + n];
           cf32 q = 0;
@@ -410,7 +408,7 @@ void Tracker::set_parts(const float* turn_re, const float* turn_im, std::int64_t
 void Tracker::measure_phases(const cf32* frame, const float* weights) noexcept {
   for (int d = 0; d < e_.data_symbols(); ++d) {
     double sum_re = 0, sum_im = 0;
-    const float* const phi = &t_.phi[static_cast<std::size_t>((e_.tx + d) * t_.functions)];
+    const float* const phi = t_.phi.data() + (e_.tx + d) * t_.functions;
     for (int i = 0; i < e_.pilots; ++i) {
       const int c = design_.pilot[static_cast<std::size_t>(i)];
       const float* const signs = design_.pilot_signs.data() + (std::int64_t{d} * e_.pilots + i) * e_.tx;
@@ -431,7 +429,7 @@ void Tracker::measure_phases(const cf32* frame, const float* weights) noexcept {
 }
 
 float Tracker::unknown(int d) const noexcept {
-  const float* const phi = &t_.phi[static_cast<std::size_t>((e_.tx + d) * t_.functions)];
+  const float* const phi = t_.phi.data() + (e_.tx + d) * t_.functions;
   float all = 0;
   for (int k = 0; k < t_.functions; ++k) {
     float sum = 0;
