@@ -24,7 +24,7 @@
 /// noise       [frame]                           f32, variance of the complex noise of every antenna in y
 /// phase       [frame][symbol]                   f32, radians removed from the data symbol
 /// level       [frame]                           f32, mean variance of the antennas' noise in `carriers`
-/// covariance  [frame][group][rx][rx]            cf32, of the noise in `carriers`, by groups of carriers
+/// covariance  [frame][group][rx][other]         cf32, of the noise in `carriers`, by groups of carriers
 ///
 /// With `track: frame` h is [frame][carrier][symbol][rx][tx] and noise [frame][carrier][symbol], and there is
 ///

@@ -56,7 +56,7 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
       context.out[kNoise].hold(Element::f32, {carrier, symbol});
     }
     context.out[kPhase].hold(Element::f32, {symbol});
-    context.out[kCovariance].item = {{"group", design_.extents.groups()}, {"rx", rx}, {"rx", rx}};
+    context.out[kCovariance].item = {{"group", design_.extents.groups()}, {"rx", rx}, {"other", rx}};
     for (const Output o : {kLevel, kDoppler}) context.out[o].hold(Element::f32, {});
     if (!moves) context.out[kDoppler].hold_per_block(Element::f32, {});  // stays empty
     context.scratch_bytes = scratch_bytes(design_);

@@ -245,7 +245,7 @@ TEST(MimoChannelEstimator, SaysWhatItMakes) {
   EXPECT_EQ(s.out(2).text(), "f32 [frame up to 8]");
   EXPECT_EQ(s.out(3).text(), "f32 [frame up to 8][symbol 10]");
   EXPECT_EQ(s.out(4).text(), "f32 [frame up to 8]");
-  EXPECT_EQ(s.out(5).text(), "cf32 [frame up to 8][group 25][rx 4][rx 4]");
+  EXPECT_EQ(s.out(5).text(), "cf32 [frame up to 8][group 25][rx 4][other 4]");
   EXPECT_EQ(s.out(6).text(), "f32");
   const StageUnderTest moving(entry(), "{tx: 3, track: frame}", {carriers_of(14, 300, 4)}, 8);
   EXPECT_EQ(moving.out(1).text(), "cf32 [frame up to 8][carrier 288][symbol 10][rx 4][tx 3]");

@@ -140,12 +140,10 @@ void fill_lags(const Design& design, const float* weights, float* work, const La
       for (int a = 0; a < e.tx; ++a)
         for (int b = 0; b < e.tx; ++b, ++table) {
           float *const re = to.re + table * lags + delays - 1, *const im = to.im + table * lags + delays - 1;
-          const auto both = [&](int s) {
-            return t.phi.data()[s * t.functions + j] * t.phi.data()[s * t.functions + k];
-          };
+          const auto both = [&](int s) { return at(t.phi, s * t.functions + j) * at(t.phi, s * t.functions + k); };
           cf32 trained = 0;
           for (int s = 0; s < e.tx; ++s)
-            trained += both(s) * std::conj(design.cover.data()[a * e.tx + s]) * design.cover.data()[b * e.tx + s];
+            trained += both(s) * std::conj(at(design.cover, a * e.tx + s)) * at(design.cover, b * e.tx + s);
           const float x = trained.real(), y = trained.imag();
           // Of lag -m: the carriers' sums are conjugate, the factor is not.
           for (std::int64_t m = delays; m-- > 0;) {

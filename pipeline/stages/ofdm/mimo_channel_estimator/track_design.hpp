@@ -2,12 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "pipeline/stages/ofdm/mimo_channel_estimator/limits.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
 
 namespace iqd::mimo_channel_estimator {
+
+template <class T> const T& at(const std::vector<T>& table, std::int64_t index) noexcept {
+  return table[static_cast<std::size_t>(index)];
+}
 
 std::int64_t delays_of(const Config& config) noexcept;
 

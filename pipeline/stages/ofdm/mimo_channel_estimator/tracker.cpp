@@ -220,7 +220,7 @@ void Tracker::learn_delays(double power, int antennas) noexcept {
         cf32 q = 0;
         for (int t = 0; t < e_.tx; ++t) {
           const std::int64_t from = (t * e_.rx + r) * t_.delay_pitch + j;
-          q += times(std::conj(design_.cover.data()[a * e_.tx + t]), {trained_re_[from], trained_im_[from]});
+          q += times(std::conj(at(design_.cover, a * e_.tx + t)), {trained_re_[from], trained_im_[from]});
         }
         re[delays + r * e_.tx + a] = q.real(), im[delays + r * e_.tx + a] = -q.imag();
       }
@@ -299,10 +299,10 @@ void Tracker::set_sides() noexcept {
       for (int r = 0; r < e_.rx; ++r) {
         cf32 factors[kMostSymbols];
         for (int t = 0; t < e_.tx; ++t)
-          factors[t] = t_.phi.data()[t * t_.functions + k] * std::conj(design_.cover.data()[a * e_.tx + t]);
+          factors[t] = at(t_.phi, t * t_.functions + k) * std::conj(at(design_.cover, a * e_.tx + t));
         for (int d = 0; d < e_.data_symbols(); ++d)
           factors[e_.tx + d] =
-              t_.phi.data()[(e_.tx + d) * t_.functions + k] * cf32(std::cos(phases_[d]), -std::sin(phases_[d]));
+              at(t_.phi, (e_.tx + d) * t_.functions + k) * cf32(std::cos(phases_[d]), -std::sin(phases_[d]));
         for (int n = 0; n < kept(k); ++n) {
           const std::int64_t l = delay_[first_of_[k] + n];
           cf32 q = 0;

@@ -149,8 +149,8 @@ void WhitenedChannel::judge_stretches(const cf32* frame) noexcept {
   const double usual = median(sorted_, all);
   for (int n = 0; n < all; ++n) {
     if (!(strength_[n] > kMostStrength * usual)) continue;
-    const std::int32_t begin = design_.odd.data()[n * kStretch];
-    const std::int32_t end = n + 1 < all ? design_.odd.data()[(n + 1) * kStretch] : e_.carriers;
+    const std::int32_t begin = at(design_.odd, n * kStretch);
+    const std::int32_t end = n + 1 < all ? at(design_.odd, (n + 1) * kStretch) : e_.carriers;
     std::fill(weights_ + begin, weights_ + end, static_cast<float>(usual / strength_[n]));
     weighted_ = true;
   }
@@ -210,7 +210,7 @@ Covariance WhitenedChannel::residuals_of(int group, double& count) const noexcep
     for (int t = 0; t < e_.tx; ++t) {
       const double phase = held_ ? -held_->training_phase(t) : 0;
       add_known(t, c, {static_cast<float>(std::cos(phase)), static_cast<float>(std::sin(phase))},
-                [&](int a) { return training * design_.cover.data()[a * e_.tx + t]; });
+                [&](int a) { return training * at(design_.cover, a * e_.tx + t); });
     }
     const int place = design_.place[static_cast<std::size_t>(c)];
     for (int d = 0; place < 0 && d < e_.data_symbols(); ++d) {
