@@ -47,7 +47,7 @@ def trust(y, f):
     w = np.ones(f.carriers)
     for n in np.flatnonzero(power > MOST_STRETCH * usual):
         end = stretches[n + 1][0] if n + 1 < len(stretches) else f.carriers
-        w[stretches[n][0]:end] = usual / power[n]
+        w[stretches[n][0] if n else 0:end] = usual / power[n]
     return w
 
 

@@ -157,7 +157,7 @@ class Follower {
       }
       const double sum = block_sum(mine);
       if (thread_ == 0) {
-        s_.alive[r] = sum > 0;
+        s_.alive[r] = sum > kLeastPower * e_.tx * e_.carriers;
         s_.least[r] = (t_.moves ? kLeastTracked : kLeastNoise) * sum / (e_.tx * e_.carriers);
         s_.antennas = (r > 0 ? s_.antennas : 0) + s_.alive[r];
       }
@@ -188,7 +188,8 @@ class Follower {
     for (int n = thread_; n < all; n += kFrameThreads) {
       if (!(d_.strength[n] > kMostStrength * usual)) continue;
       const int end = n + 1 < all ? t_.odd[(n + 1) * kStretch] : e_.carriers;
-      for (int c = t_.odd[n * kStretch]; c < end; ++c) d_.weights[c] = static_cast<float>(usual / d_.strength[n]);
+      for (int c = n == 0 ? 0 : t_.odd[n * kStretch]; c < end; ++c)
+        d_.weights[c] = static_cast<float>(usual / d_.strength[n]);
       s_.weighted = 1;  // all who write write this
     }
     __syncthreads();

@@ -25,6 +25,8 @@ inline constexpr float kLeastPrior = 1e-4f;
 /// Floats resolve no more of the equations: this share of the largest element on the diagonal is added to all.
 inline constexpr float kLoad = 1e-7f;
 
+/// An antenna of less power is silent: floats cannot bring it to the units of its noise.
+inline constexpr double kLeastPower = 1e-56;
 /// Noise relative to the signal when the channel is tracked: with less, floats cannot resolve the equations.
 inline constexpr double kLeastTracked = 1e-4;
 /// A stretch is beside a tone if its power exceeds this many medians.

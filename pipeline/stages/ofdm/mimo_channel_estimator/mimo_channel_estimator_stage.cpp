@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/track_design.hpp"
@@ -38,8 +40,9 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
           "track",
           fmt::format("follows the channel in at most {} symbols of a frame, not {}", kMostSymbols + 1, f.symbols()));
     if (config_.track == Track::frame && delays_of(config_) > kMostDelays)
-      return context.section.problem("step", fmt::format("must be at least {:.3g}: {} delays are the most",
-                                                         static_cast<double>(f.prefix + 1) / kMostDelays, kMostDelays));
+      return context.section.problem(
+          "step", fmt::format("must be at least {}: {} delays are the most",
+                              std::ceil(100.0 * static_cast<double>(f.prefix + 1) / kMostDelays) / 100, kMostDelays));
     const double rate_hz = in.rate_hz > 0 ? in.rate_hz : in.source_rate_hz;
     if (config_.track == Track::frame && !(rate_hz > 0))
       return context.section.problem("track", "needs the sample rate of its input, which is not known");

@@ -268,7 +268,7 @@ TEST(MimoChannelEstimator, RefusesWhatCannotBe) {
   EXPECT_THAT(StageUnderTest(entry(), "{track: frame, fft: 4096, prefix: 600, frame: 65536, step: 0.5}",
                              {carriers_of(13, 300, 2)})
                   .complaints(),
-              HasSubstr("step: must be at least 1.17"));
+              HasSubstr("step: must be at least 1.18"));
   auto no_rate = carriers_of(14, 300, 2);
   no_rate.rate_hz = 0;
   EXPECT_THAT(StageUnderTest(entry(), "{track: frame}", {no_rate}).complaints(), HasSubstr("needs the sample rate"));

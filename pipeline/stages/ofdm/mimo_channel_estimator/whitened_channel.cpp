@@ -118,7 +118,7 @@ bool WhitenedChannel::find_antennas(const cf32* frame) noexcept {
     for (int t = 0; t < e_.tx; ++t)
       for (int c = 0; c < e_.carriers; ++c) sum += power(frame[std::int64_t{1 + t} * e_.row() + c * e_.rx + r]);
     least_[r] = (tracker_ ? kLeastTracked : kLeastNoise) * sum / (e_.tx * e_.carriers);
-    alive_[r] = sum > 0;
+    alive_[r] = sum > kLeastPower * e_.tx * e_.carriers;
     antennas_ += alive_[r];
   }
   return antennas_ > 0;
@@ -149,7 +149,7 @@ void WhitenedChannel::judge_stretches(const cf32* frame) noexcept {
   const double usual = median(sorted_, all);
   for (int n = 0; n < all; ++n) {
     if (!(strength_[n] > kMostStrength * usual)) continue;
-    const std::int32_t begin = at(design_.odd, n * kStretch);
+    const std::int32_t begin = n == 0 ? 0 : at(design_.odd, n * kStretch);
     const std::int32_t end = n + 1 < all ? at(design_.odd, (n + 1) * kStretch) : e_.carriers;
     std::fill(weights_ + begin, weights_ + end, static_cast<float>(usual / strength_[n]));
     weighted_ = true;
