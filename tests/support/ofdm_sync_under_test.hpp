@@ -173,6 +173,15 @@ inline Results sync_short(const Scene& s, const Cut& cut = {}) {
   return sync_short(rounded(receive(s)), cut);
 }
 
+/// `sync(x, cut)` gives `whole`, however the stream of short frames is cut.
+template <class Sync> void expect_cuts_do_not_matter(const Rows<cf32>& x, const Results& whole, Sync sync) {
+  for (const std::vector<std::int64_t>& lengths :
+       {std::vector<std::int64_t>{29}, {1, 1159, 1, 1439, 1160}, {3000, 4900}, {97, 5000, 3}, {1160}, {580}})
+    EXPECT_TRUE(same(sync(x, Cut{.lengths = lengths}), whole)) << lengths[0];
+  // Neighbours may ask for more samples.
+  EXPECT_TRUE(same(sync(x, Cut{.lengths = {200, 1160}, .more = 5000}), whole));
+}
+
 inline const std::string kRejects = "reject_tones: true";
 
 /// Five frames of 5 MHz, 20 dB above the noise, through paths up to 2.5 us apart.

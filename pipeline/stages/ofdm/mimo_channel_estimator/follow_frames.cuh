@@ -119,11 +119,9 @@ class Follower {
   }
 
  private:
-  static constexpr int kStretch = 12;
-
   __device__ const float2* white(int symbol, int c) const { return d_.white + symbol * e_.row() + c * e_.rx; }
   __device__ int vectors() const { return e_.data_carriers() * e_.data_symbols(); }
-  __device__ int stretches() const { return (t_.odd_carriers + kStretch - 1) / kStretch; }
+  __device__ int stretches() const { return stretches_of(t_.odd_carriers); }
   __device__ int kept(int k) const { return s_.first_of[k + 1] - s_.first_of[k]; }
   __device__ int place(int k, int a, int n) const { return s_.first_of[k] * e_.tx + a * kept(k) + n; }
   __device__ float prior(int k, int l) const { return s_.weights[k] * d_.powers[l]; }

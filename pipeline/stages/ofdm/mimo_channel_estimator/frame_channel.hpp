@@ -14,15 +14,4 @@ struct FrameChannel {
   cf32* parts;       // [carrier][function][rx][tx]
 };
 
-/// The outputs of one frame. `phase`, `covariance` and `doppler` may be null.
-struct FrameOutputs {
-  cf32* y;
-  cf32* h;
-  float* noise;
-  float* phase;
-  float* level;
-  cf32* covariance;
-  float* doppler;
-};
-
 }  // namespace iqd::mimo_channel_estimator

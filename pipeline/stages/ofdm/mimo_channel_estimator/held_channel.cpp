@@ -6,6 +6,8 @@
 #include <bit>
 #include <limits>
 
+#include "pipeline/stages/ofdm/complex.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/ofdm/mimo_channel_estimator/held_channel.cpp"
 #include <hwy/foreach_target.h>
@@ -58,18 +60,11 @@ HWY_EXPORT(vector_lanes);
 
 namespace {
 
-// std::complex's product checks for infinities.
-cf32 product(cf32 a, cf32 b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
-cf32 product(cf32 a, float b) {
-  return {a.real() * b, a.imag() * b};
-}
+using ofdm::energy;
+using ofdm::product;
+
 Sum sum_of(cf32 z) {
   return {z.real(), z.imag()};
-}
-double energy(cf32 z) {
-  return double{z.real()} * double{z.real()} + double{z.imag()} * double{z.imag()};
 }
 
 }  // namespace
@@ -92,7 +87,7 @@ std::int64_t HeldChannel::slack() noexcept {
   return HWY_DYNAMIC_DISPATCH(vector_lanes)();
 }
 
-void HeldChannel::run(const cf32* frame, const FrameOutputs& out) noexcept {
+void HeldChannel::run(const cf32* frame, const Estimates& out) noexcept {
   frame_ = frame;
   const double mean = measure_noise();
   *out.noise = *out.level = told(mean);

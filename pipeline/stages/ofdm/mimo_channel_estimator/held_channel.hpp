@@ -17,7 +17,7 @@ class HeldChannel {
   HeldChannel(const Design& design, Scratch& scratch);
 
   /// All outputs of a frame. The noise of each antenna is measured; nothing is made white.
-  void run(const cf32* frame, const FrameOutputs& out) noexcept;
+  void run(const cf32* frame, const Estimates& out) noexcept;
 
   /// Of a frame with noise of variance 1 at every antenna: the channel, and each symbol's phase.
   void estimate(const cf32* white) noexcept;

@@ -29,6 +29,11 @@ inline constexpr float kLoad = 1e-7f;
 inline constexpr double kLeastPower = 1e-56;
 /// Noise relative to the signal when the channel is tracked: with less, floats cannot resolve the equations.
 inline constexpr double kLeastTracked = 1e-4;
+/// Empty carriers that are judged together.
+inline constexpr int kStretch = 12;
+IQD_HOST_DEVICE constexpr int stretches_of(int empty_carriers) noexcept {
+  return (empty_carriers + kStretch - 1) / kStretch;
+}
 /// A stretch is beside a tone if its power exceeds this many medians.
 inline constexpr double kMostStrength = 4;
 /// Share of the noise that is added to each antenna's when it is made white.

@@ -144,7 +144,7 @@ inline Sizes sizes_of(const Design& design) noexcept {
 /// `symbol_seconds`: from the middle of a symbol to that of the next.
 Design make_design(const Config& config, std::int64_t rx, double symbol_seconds);
 
-/// The outputs of a block, frame after frame. `phase`, `covariance` and `doppler` may be null.
+/// The outputs of a frame, or of a block, frame after frame. `phase`, `covariance` and `doppler` may be null.
 struct Estimates {
   cf32* y;
   cf32* h;

@@ -20,7 +20,7 @@ struct Way {
     else
       whitened.emplace(design, scratch);
   }
-  void run(const cf32* frame, const FrameOutputs& out) noexcept {
+  void run(const cf32* frame, const Estimates& out) noexcept {
     if (held)
       held->run(frame, out);
     else
@@ -31,7 +31,7 @@ struct Way {
 };
 
 /// The outputs of frame f.
-FrameOutputs frame_of(const Design& design, const Estimates& out, std::int64_t f) {
+Estimates frame_of(const Design& design, const Estimates& out, std::int64_t f) {
   const Extents& e = design.extents;
   const Sizes size = sizes_of(design);
   return {.y = out.y + f * size.y,
@@ -43,7 +43,7 @@ FrameOutputs frame_of(const Design& design, const Estimates& out, std::int64_t f
           .doppler = out.doppler ? out.doppler + f : nullptr};
 }
 
-void spoil(const Design& design, const FrameOutputs& out) {
+void spoil(const Design& design, const Estimates& out) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
   const Sizes size = sizes_of(design);
   std::fill_n(out.y, size.y, cf32(kNan, kNan));
@@ -69,7 +69,7 @@ void run_cpu(const Design& design, const cf32* carriers, std::int64_t frames, co
   const std::int64_t frame = std::int64_t{design.extents.symbols} * design.extents.row();
   Way way(design, scratch);
   for (std::int64_t f = 0; f < frames; ++f, carriers += frame) {
-    const FrameOutputs own = frame_of(design, out, f);
+    const Estimates own = frame_of(design, out, f);
     if (is_finite(carriers, frame))
       way.run(carriers, own);
     else

@@ -185,7 +185,7 @@ class FollowingRun final : public StageRun {
     const Extents& e = extents_;
     const Tables& t = tables_;
     const std::int64_t pairs = e.pairs(), d = e.data_symbols(), functions = t.moves ? t.functions : 1;
-    const std::int64_t stretches = t.odd_carriers / 12 + 1, groups = e.groups();
+    const std::int64_t stretches = stretches_of(t.odd_carriers), groups = e.groups();
     const std::int64_t order = t.moves ? std::max<std::int64_t>(order_, t.delays) : 0;
     const std::int64_t pitch = padded(static_cast<int>(std::max<std::int64_t>(order_ + e.rx, 2 * t.delays + pairs)));
     Scratch s(memory);

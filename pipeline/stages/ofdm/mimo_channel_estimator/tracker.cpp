@@ -6,6 +6,8 @@
 #include <cmath>
 #include <functional>
 
+#include "pipeline/stages/ofdm/complex.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/ofdm/mimo_channel_estimator/tracker.cpp"
 #include <hwy/foreach_target.h>
@@ -95,12 +97,11 @@ HWY_EXPORT(combine_delays);
 
 namespace {
 
+using ofdm::product;
+
 constexpr int kVector = 16;
 std::int64_t whole_vectors(std::int64_t floats) {
   return (floats + kVector - 1) / kVector * kVector;
-}
-cf32 times(cf32 a, cf32 b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
 }  // namespace
@@ -220,7 +221,7 @@ void Tracker::learn_delays(double power, int antennas) noexcept {
         cf32 q = 0;
         for (int t = 0; t < e_.tx; ++t) {
           const std::int64_t from = (t * e_.rx + r) * t_.delay_pitch + j;
-          q += times(std::conj(at(design_.cover, a * e_.tx + t)), {trained_re_[from], trained_im_[from]});
+          q += product(std::conj(at(design_.cover, a * e_.tx + t)), {trained_re_[from], trained_im_[from]});
         }
         re[delays + r * e_.tx + a] = q.real(), im[delays + r * e_.tx + a] = -q.imag();
       }
@@ -308,11 +309,11 @@ void Tracker::set_sides() noexcept {
           cf32 q = 0;
           for (int t = 0; t < e_.tx; ++t) {
             const std::int64_t from = (t * e_.rx + r) * t_.delay_pitch + l;
-            q += times(factors[t], {trained_re_[from], trained_im_[from]});
+            q += product(factors[t], {trained_re_[from], trained_im_[from]});
           }
           for (int d = 0; e_.pilots > 0 && d < e_.data_symbols(); ++d) {
             const std::int64_t from = ((d * e_.tx + a) * e_.rx + r) * t_.delay_pitch + l;
-            q += times(factors[e_.tx + d], {piloted_re_[from], piloted_im_[from]});
+            q += product(factors[e_.tx + d], {piloted_re_[from], piloted_im_[from]});
           }
           const std::int64_t j = place(k, a, n);
           equations_.re(j)[order + r] = q.real(), equations_.im(j)[order + r] = -q.imag();
@@ -419,9 +420,9 @@ void Tracker::measure_phases(const cf32* frame, const float* weights) noexcept {
           const cf32* const part = pilot_parts_ + ((std::int64_t{i} * t_.functions + k) * e_.rx + r) * e_.tx;
           for (int a = 0; a < e_.tx; ++a) expected += phi[k] * signs[a] * part[a];
         }
-        const cf32 product = times(std::conj(expected), y[r]);
+        const cf32 both = product(std::conj(expected), y[r]);
         const double weight = weights ? weights[c] : 1;
-        sum_re += weight * product.real(), sum_im += weight * product.imag();
+        sum_re += weight * both.real(), sum_im += weight * both.imag();
       }
     }
     phases_[d] = static_cast<float>(std::atan2(sum_im, sum_re));

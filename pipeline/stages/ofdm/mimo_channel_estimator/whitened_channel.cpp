@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "pipeline/stages/ofdm/complex.hpp"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/ofdm/mimo_channel_estimator/whitened_channel.cpp"
 #include <hwy/foreach_target.h>
@@ -45,12 +47,9 @@ HWY_EXPORT(combine_functions);
 
 namespace {
 
-double power(cf32 z) {
-  return double{z.real()} * double{z.real()} + double{z.imag()} * double{z.imag()};
-}
-cf32 multiply(cf32 a, cf32 b) {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
+using ofdm::energy;
+using ofdm::product;
+
 double median(double* values, int count) {
   const auto middle = values + count / 2;
   std::nth_element(values, middle, values + count);
@@ -69,7 +68,7 @@ struct Triangle {
     for (int i = 0; i < order; ++i) x[i] = from[i * step];
     for (int i = 0; i < order; ++i) {
       cf32 sum = 0;
-      for (int j = 0; j <= i; ++j) sum += multiply(l[i][j], x[j]);
+      for (int j = 0; j <= i; ++j) sum += product(l[i][j], x[j]);
       to[i * step] = sum;
     }
   }
@@ -97,7 +96,7 @@ WhitenedChannel::WhitenedChannel(const Design& design, Scratch& scratch)
     held_.emplace(design, scratch);
 }
 
-void WhitenedChannel::run(const cf32* frame, const FrameOutputs& out) noexcept {
+void WhitenedChannel::run(const cf32* frame, const Estimates& out) noexcept {
   const bool silent = !find_antennas(frame);
   judge_stretches(frame);
   whiten_band(frame);
@@ -116,7 +115,7 @@ bool WhitenedChannel::find_antennas(const cf32* frame) noexcept {
   for (int r = 0; r < e_.rx; ++r) {
     double sum = 0;
     for (int t = 0; t < e_.tx; ++t)
-      for (int c = 0; c < e_.carriers; ++c) sum += power(frame[std::int64_t{1 + t} * e_.row() + c * e_.rx + r]);
+      for (int c = 0; c < e_.carriers; ++c) sum += energy(frame[std::int64_t{1 + t} * e_.row() + c * e_.rx + r]);
     least_[r] = (tracker_ ? kLeastTracked : kLeastNoise) * sum / (e_.tx * e_.carriers);
     alive_[r] = sum > kLeastPower * e_.tx * e_.carriers;
     antennas_ += alive_[r];
@@ -129,17 +128,17 @@ bool WhitenedChannel::find_antennas(const cf32* frame) noexcept {
 void WhitenedChannel::judge_stretches(const cf32* frame) noexcept {
   weighted_ = false;
   std::fill_n(weights_, e_.carriers, 1.0f);
+  if (design_.whiten == Whiten::off) return;
   const int all = stretches();
   for (int n = 0; n < all; ++n) {
     strength_[n] = 0;
     for (int r = 0; r < e_.rx; ++r) {
       double& sum = power_[n * e_.rx + r] = 0;
       for (int i = n * kStretch; i < stretch_end(n); ++i)
-        sum += power(frame[design_.odd[static_cast<std::size_t>(i)] * e_.rx + r]);
+        sum += energy(frame[design_.odd[static_cast<std::size_t>(i)] * e_.rx + r]);
       sum /= stretch_end(n) - n * kStretch;
     }
   }
-  if (design_.whiten == Whiten::off) return;
   for (int r = 0; r < e_.rx; ++r) {
     for (int n = 0; n < all; ++n) sorted_[n] = power_[n * e_.rx + r];
     const double usual = median(sorted_, all);
@@ -197,10 +196,10 @@ Covariance WhitenedChannel::residuals_of(int group, double& count) const noexcep
       cf32 expected = 0;
       for (int k = 0; k < h.functions; ++k) {
         cf32 own = 0;
-        for (int a = 0; a < e_.tx; ++a) own += multiply(parts[(k * e_.rx + r) * e_.tx + a], sent(a));
+        for (int a = 0; a < e_.tx; ++a) own += product(parts[(k * e_.rx + r) * e_.tx + a], sent(a));
         expected += (h.phi ? h.phi[s * h.functions + k] : 1.0f) * own;
       }
-      left[r] = multiply(white(1 + s, c)[r], turn) - expected;
+      left[r] = product(white(1 + s, c)[r], turn) - expected;
     }
     add(left);
   };
@@ -224,10 +223,10 @@ Covariance WhitenedChannel::residuals_of(int group, double& count) const noexcep
 }
 
 void WhitenedChannel::whiten_groups() noexcept {
-  double energy = 0;
+  double sum = 0;
   for (int t = 0; t < e_.tx; ++t)
-    for (std::int64_t i = 0; i < e_.row(); ++i) energy += power(white_[std::int64_t{1 + t} * e_.row() + i]);
-  const double least = kLeastNoise * energy / (static_cast<double>(e_.tx) * e_.carriers * antennas_);
+    for (std::int64_t i = 0; i < e_.row(); ++i) sum += energy(white_[std::int64_t{1 + t} * e_.row() + i]);
+  const double least = kLeastNoise * sum / (static_cast<double>(e_.tx) * e_.carriers * antennas_);
   for (int g = 0; g < e_.groups(); ++g) {
     covariance_[g] = residuals_of(g, counts_[g]);
     const double count = counts_[g];
@@ -245,7 +244,7 @@ void WhitenedChannel::whiten_groups() noexcept {
   }
 }
 
-void WhitenedChannel::write(const FrameOutputs& out) noexcept {
+void WhitenedChannel::write(const Estimates& out) noexcept {
   const FrameChannel h = channel();
   const bool silent = antennas_ == 0, groups = design_.whiten == Whiten::groups && !silent;
   const int symbols = e_.data_symbols(), pairs = e_.pairs();
@@ -267,7 +266,7 @@ void WhitenedChannel::write(const FrameOutputs& out) noexcept {
       else std::copy_n(parts, pairs, to);
       to += h.phi ? symbols * pairs : pairs;
       for (int d = 0; d < symbols; ++d, y += e_.rx) {
-        for (int r = 0; r < e_.rx; ++r) y[r] = multiply(white(1 + e_.tx + d, c)[r], back_[d]);
+        for (int r = 0; r < e_.rx; ++r) y[r] = product(white(1 + e_.tx + d, c)[r], back_[d]);
         if (groups) filter.apply(y, 1, y);
       }
     }

@@ -19,19 +19,17 @@ class WhitenedChannel {
  public:
   WhitenedChannel(const Design& design, Scratch& scratch);
 
-  void run(const cf32* frame, const FrameOutputs& out) noexcept;
+  void run(const cf32* frame, const Estimates& out) noexcept;
 
  private:
-  static constexpr int kStretch = 12;  // empty carriers that are judged together
-
-  int stretches() const noexcept { return (static_cast<int>(design_.odd.size()) + kStretch - 1) / kStretch; }
+  int stretches() const noexcept { return stretches_of(static_cast<int>(design_.odd.size())); }
   int stretch_end(int n) const noexcept { return std::min(static_cast<int>(design_.odd.size()), (n + 1) * kStretch); }
   bool find_antennas(const cf32* frame) noexcept;
   void judge_stretches(const cf32* frame) noexcept;
   void whiten_band(const cf32* frame) noexcept;
   void whiten_groups() noexcept;
   Covariance residuals_of(int group, double& count) const noexcept;
-  void write(const FrameOutputs& out) noexcept;
+  void write(const Estimates& out) noexcept;
   void write_covariance(cf32* to) const noexcept;
 
   const cf32* white(int symbol, int c) const noexcept { return white_ + symbol * std::int64_t{e_.row()} + c * e_.rx; }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "base/integer.hpp"
+#include "pipeline/stages/ofdm/complex.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/block_sums.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/tones.hpp"
@@ -54,10 +55,6 @@ inline cf32 complex_of(cf32 x) noexcept {
 inline cf32 complex_of(sc16 x) noexcept {
   return {static_cast<float>(x.re) * (1.0f / 32768), static_cast<float>(x.im) * (1.0f / 32768)};
 }
-/// Products by hand, since std::complex's checks for NaN.
-inline cf32 times(cf32 a, cf32 b) noexcept {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
 inline Complex parts(cf32 x) noexcept {
   return {x.real(), x.imag()};
 }
@@ -71,7 +68,7 @@ class Phasors {
   /// The phasors of the run that begins at m.
   void run(std::int64_t m, cf32* to) const noexcept {
     const cf32 factor((step_ * m).phasor());
-    for (std::int64_t i = 0; i < kRun; ++i) to[i] = times(factor, table_[i]);
+    for (std::int64_t i = 0; i < kRun; ++i) to[i] = ofdm::product(factor, table_[i]);
   }
 
  private:
