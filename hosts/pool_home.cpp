@@ -16,6 +16,7 @@
 #include "base/clock.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "hosts/pull.hpp"
 
 namespace iqd::hosts {
 namespace {
@@ -485,21 +486,8 @@ void PoolHome::find_room(std::int64_t now_ns) {
 
 void PoolHome::fetch() {
   ::pthread_setname_np(::pthread_self(), "iqd-pool-in");
-  Held<natsSubscription> results;
+  Pull results(link_, names_.done_stream, kHome, kFetchBatch);
   while (!ends_) {
-    if (!results) {
-      jsSubOptions options;
-      jsSubOptions_Init(&options);
-      options.Stream = names_.done_stream.c_str();
-      options.Consumer = kHome;
-      natsSubscription* made = nullptr;
-      if (js_PullSubscribe(&made, link_.stream(), names_.done.c_str(), kHome, nullptr, &options, nullptr) != NATS_OK) {
-        nats_Sleep(100);
-        continue;
-      }
-      results.reset(made);
-      natsSubscription_SetPendingLimits(made, -1, -1);
-    }
     // On a new connection, results may be those of another home.
     const int connections = link_.connections();
     if (!link_.is_connected() || (connections != owned_ && owner() != PoolStreams::Owner::us)) {
@@ -508,19 +496,10 @@ void PoolHome::fetch() {
     }
     owned_ = connections;
     look_at_queue();
-    natsMsgList list{};
-    const natsStatus status = natsSubscription_Fetch(&list, results.get(), kFetchBatch, kFetchMs, nullptr);
-    if (status != NATS_OK && status != NATS_TIMEOUT) {
-      if (!natsSubscription_IsValid(results.get())) results.reset();
-      nats_Sleep(20);
-      continue;
-    }
-    for (int i = 0; i < list.Count; ++i) {
-      Held<natsMsg> message(std::exchange(list.Msgs[i], nullptr));
-      natsMsg_Ack(message.get(), nullptr);
+    if (Held<natsMsg> message = results.next(kFetchMs)) {
+      results.acknowledge(message.get());
       inbox_->put(Arrived{std::move(message)});
     }
-    natsMsgList_Destroy(&list);
   }
 }
 

@@ -131,15 +131,15 @@ TEST_P(MovingChannelOnCuda, IsThatOfTheCpu) {
   if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO CHANNEL WAS FOLLOWED ON CUDA: " << why;
   const MovingCase& c = GetParam();
   const OfdmFormat& f = c.format;
-  constexpr int kFrames = 3;
-  const auto y = moving_frames(c, kFrames);
+  constexpr int frames = 3;
+  const auto y = moving_frames(c, frames);
   for (const char* way : {"track: frame", "whiten: band", "whiten: groups", "track: frame, whiten: groups",
                           "track: frame, whiten: groups, em: 3, time_functions: 3, step: 1.25, group: 7"}) {
     const std::string keys =
         fmt::format("{{fft: {}, carriers: {}, prefix: {}, frame: {}, tx: {}, pilot_every: {}, {}}}", f.fft, f.carriers,
                     f.prefix, f.frame, f.tx, f.pilot_every, way);
-    const Ports cpu = run("mimo_channel_estimator", keys, {carriers_of(c, y, kFrames)}, "cpu");
-    const Ports cuda = run("mimo_channel_estimator", keys, {carriers_of(c, y, kFrames)}, "cuda");
+    const Ports cpu = run("mimo_channel_estimator", keys, {carriers_of(c, y, frames)}, "cpu");
+    const Ports cuda = run("mimo_channel_estimator", keys, {carriers_of(c, y, frames)}, "cuda");
     for (const auto& [port, limit] : {std::pair{"y", 1e-3},
                                       {"h", 1e-3},
                                       {"noise", 2e-3},
