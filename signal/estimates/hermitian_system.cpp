@@ -21,8 +21,10 @@ constexpr std::int64_t kPanel = 16;  // columns that are finished before the oth
 /// Columns that are updated at once: their sums take half of 16 registers, or of 32.
 constexpr int kTile = HWY_TARGET <= HWY_AVX3 ? 8 : 4;
 
-/// A complex vector.
+/// A complex vector. GCC makes implicit constructors without the target's instructions.
 struct Z {
+  HWY_INLINE Z() {}
+  HWY_INLINE Z(V real, V imag) : re(real), im(imag) {}
   V re, im;
 };
 HWY_INLINE Z load(const float* re, const float* im) {

@@ -96,6 +96,12 @@ cf32 OfdmReference::cover(std::int64_t a, std::int64_t t) const noexcept {
   return cf32(std::polar(1.0, -2 * std::numbers::pi * turn));
 }
 
+cf32 OfdmReference::pilot_weight(std::int64_t d, std::int64_t i, std::int64_t t) const noexcept {
+  const std::int64_t carrier = i * format_.pilot_every + format_.pilot_every / 2;
+  cf32 weight = 0;
+  for (std::int64_t a = 0; a < format_.tx; ++a) weight += pilot(d, i, a) * std::conj(cover(a, t));
+  return weight * (training_[static_cast<std::size_t>(carrier)] / static_cast<float>(format_.tx));
+}
 float OfdmReference::pilot(std::int64_t d, std::int64_t i, std::int64_t a) const noexcept {
   return pilots_[static_cast<std::size_t>((d * format_.pilots() + i) * format_.tx + a)];
 }

@@ -74,6 +74,9 @@ class OfdmReference {
   cf32 cover(std::int64_t a, std::int64_t t) const noexcept;
   /// -1 or 1, for data symbol d, pilot i, antenna a.
   float pilot(std::int64_t d, std::int64_t i, std::int64_t a) const noexcept;
+  /// What a receiver expects at a pilot, if the channel stands still, is the sum over t of this times what it heard on
+  /// training symbol t.
+  cf32 pilot_weight(std::int64_t d, std::int64_t i, std::int64_t t) const noexcept;
 
  private:
   OfdmFormat format_;

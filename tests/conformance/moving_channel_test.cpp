@@ -168,5 +168,34 @@ TEST_P(MovingChannelOnCuda, ABadFrameIsMarked) {
 INSTANTIATE_TEST_SUITE_P(Cases, MovingChannelOnCuda, ::testing::ValuesIn(kMoving),
                          [](const auto& test) { return test.param.name; });
 
+/// The frames of a transmitter whose clock is fast by `error`: carriers turn.
+std::vector<cf32> with_clock(std::vector<cf32> y, const MovingCase& c, double error) {
+  const OfdmFormat& f = c.format;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const auto row = static_cast<std::int64_t>(i) / c.rx;
+    const std::int64_t s = row / f.carriers % f.symbols();
+    const double turns = error * static_cast<double>(s * f.frequency_of(row % f.carriers) * f.symbol()) /
+                         static_cast<double>(f.fft);
+    y[i] = cf32(Complex(y[i]) * std::polar(1.0, 2 * std::numbers::pi * turns));
+  }
+  return y;
+}
+
+TEST(OfdmClockOnCuda, IsThatOfTheCpu) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO CLOCK WAS MEASURED ON CUDA: " << why;
+  for (const MovingCase& c : kMoving)
+    for (const char* memory : {"1", "4"}) {
+      const OfdmFormat& f = c.format;
+      const auto y = with_clock(moving_frames(c, 3), c, 30e-6);
+      const std::string keys =
+          fmt::format("{{fft: {}, carriers: {}, prefix: {}, frame: {}, tx: {}, pilot_every: {}, memory: {}}}", f.fft,
+                      f.carriers, f.prefix, f.frame, f.tx, f.pilot_every, memory);
+      const Ports cpu = run("ofdm_clock", keys, {carriers_of(c, y, 3)}, "cpu");
+      const Ports cuda = run("ofdm_clock", keys, {carriers_of(c, y, 3)}, "cuda");
+      EXPECT_LE(distance(cpu.at("carriers"), cuda.at("carriers")), 2e-6) << c.name;
+      EXPECT_LE(distance(cpu.at("clock"), cuda.at("clock")), 1e-4) << c.name;
+    }
+}
+
 }  // namespace
 }  // namespace iqd::conformance

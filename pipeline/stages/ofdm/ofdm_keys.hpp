@@ -2,7 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
+
+#include <vector>
+
 #include "config/fields.hpp"
+#include "pipeline/stage/port_shape.hpp"
 #include "signal/formats/ofdm_format.hpp"
 
 /// What the stages of the OFDM front end share: the keys that describe the frames. The defaults are two antennas in 5
@@ -26,6 +31,18 @@ inline bool check_format(const OfdmFormat& format, const Section& section) {
   const auto fault = format.fault();
   if (fault) section.problem(fault->key, fault->what);
   return !fault;
+}
+
+/// The same for the input that ofdm_demod makes.
+inline bool check_carriers(const OfdmFormat& format, const PortShape& in, const Section& section) {
+  const std::vector<Dim>& item = in.item;
+  if (in.axis == Axis::counted && item.size() == 3 && item[0].extent == format.symbols() &&
+      item[1].extent == format.carriers)
+    return true;
+  section.problem("", fmt::format("input 'carriers' must be [frame][symbol {}][carrier {}][rx]; it is {}; set the same "
+                                  "frame keys in ofdm_demod and in this stage",
+                                  format.symbols(), format.carriers, in.text()));
+  return false;
 }
 
 }  // namespace iqd::ofdm

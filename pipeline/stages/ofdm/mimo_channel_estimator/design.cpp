@@ -101,13 +101,8 @@ void list_values(const Config& config, const OfdmReference& reference, Design& d
     }
   for (std::int64_t d = 0; d < f.data_symbols(); ++d)
     for (std::int64_t i = 0; i < f.pilots(); ++i) {
-      const float known = reference.training()[static_cast<std::size_t>(design.pilot[static_cast<std::size_t>(i)])];
       for (std::int64_t a = 0; a < f.tx; ++a) design.pilot_signs.push_back(reference.pilot(d, i, a));
-      for (std::int64_t t = 0; t < f.tx; ++t) {
-        cf32 weight = 0;
-        for (std::int64_t a = 0; a < f.tx; ++a) weight += reference.pilot(d, i, a) * std::conj(reference.cover(a, t));
-        design.pilot_weights.push_back(weight * (known / static_cast<float>(f.tx)));
-      }
+      for (std::int64_t t = 0; t < f.tx; ++t) design.pilot_weights.push_back(reference.pilot_weight(d, i, t));
     }
 }
 

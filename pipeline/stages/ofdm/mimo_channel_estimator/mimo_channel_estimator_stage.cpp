@@ -25,14 +25,8 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
                                       "next symbol; it is {}",
                                       f.prefix - f.early(), config_.delay_spread));
     const PortShape& in = context.in[0];
-    const std::vector<Dim>& item = in.item;
-    if (in.axis != Axis::counted || item.size() != 3 || item[0].extent != f.symbols() || item[1].extent != f.carriers)
-      return context.section.problem(
-          "", fmt::format(
-                  "input 'carriers' must be [frame][symbol {}][carrier {}][rx]; it is {}; set the same frame keys in "
-                  "ofdm_demod and in this stage",
-                  f.symbols(), f.carriers, in.text()));
-    const std::int64_t rx = item[2].extent;
+    if (!ofdm::check_carriers(f, in, context.section)) return;
+    const std::int64_t rx = in.item[2].extent;
     if (rx < 1 || rx > kMostAntennas)
       return context.section.problem("", fmt::format("takes 1 to {} receive antennas, not {}", kMostAntennas, rx));
     if (config_.track == Track::frame && f.symbols() - 1 > kMostSymbols)

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "radio/soapy-modules/sim/scenarios/channel_flaws.hpp"
+#include "radio/soapy-modules/sim/scenarios/receiver_flaws.hpp"
 
 namespace iqd::sim {
 
@@ -21,7 +22,8 @@ std::unique_ptr<Scenario> make_scenario(const Setting& setting) {
   const std::string wanted = setting.arguments.text("scenario", "tone");
   std::string known;
   for (const ScenarioEntry& entry : kScenarios) {
-    if (entry.name == wanted) return with_channel_flaws(setting, entry.make(setting));
+    if (entry.name == wanted)
+      return with_receiver_flaws(setting, with_channel_flaws(setting, entry.make(setting)));
     known.append(" ").append(entry.name);
   }
   throw std::invalid_argument("iqdsim: scenario=" + wanted + " is unknown; known:" + known);

@@ -11,6 +11,7 @@
 #include "base/random.hpp"
 #include "radio/soapy-modules/sim/scenarios/mimo_frames.hpp"
 #include "radio/soapy-modules/sim/scenarios/noise.hpp"
+#include "radio/soapy-modules/sim/scenarios/other_clock.hpp"
 #include "radio/soapy-modules/sim/scenarios/scenario.hpp"
 #include "radio/soapy-modules/sim/scenarios/tone.hpp"
 #include "signal/formats/pn_sequence.hpp"
@@ -167,7 +168,7 @@ class MimoScenario final : public Scenario {
 }  // namespace
 
 std::unique_ptr<Scenario> make_mimo(const Setting& setting) {
-  return std::make_unique<MimoScenario>(setting);
+  return with_other_clock(setting, std::make_unique<MimoScenario>(setting));
 }
 
 }  // namespace iqd::sim
