@@ -255,6 +255,11 @@ def stage(entry: Literal["dc_block"], /, *, length: int = ..., name: str = ...,
     'removes DC, with linear phase and without delay'
 
 @overload
+def stage(entry: Literal["iq_correct"], /, *, period: Any = ..., name: str = ...,
+          from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+    'removes DC and the image of a receiver whose I and Q differ in gain and phase'
+
+@overload
 def stage(entry: Literal["agc"], /, *, ahead: int = ..., max_gain: Any = ..., target: float = ..., window: int = ...,
           name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'scales a signal to a target level, by the power around each sample'
@@ -330,6 +335,12 @@ def stage(entry: Literal["ofdm_demod"], /, *, carriers: int = ..., fft: int = ..
           pilot_every: int = ..., prefix: int = ..., tx: int = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'removes the cyclic prefixes of OFDM frames and transforms their symbols into carriers'
+
+@overload
+def stage(entry: Literal["ofdm_clock"], /, *, carriers: int = ..., fft: int = ..., frame: int = ...,
+          limit: float = ..., memory: int = ..., pilot_every: int = ..., prefix: int = ..., tx: int = ...,
+          name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+    "measures the error of a transmitter's sampling clock and removes what it does to OFDM frames"
 
 @overload
 def stage(entry: Literal["mimo_channel_estimator"], /, *, carriers: int = ..., delay_spread: int = ...,

@@ -174,8 +174,8 @@ std::vector<cf32> with_clock(std::vector<cf32> y, const MovingCase& c, double er
   for (std::size_t i = 0; i < y.size(); ++i) {
     const auto row = static_cast<std::int64_t>(i) / c.rx;
     const std::int64_t s = row / f.carriers % f.symbols();
-    const double turns = error * static_cast<double>(s * f.frequency_of(row % f.carriers) * f.symbol()) /
-                         static_cast<double>(f.fft);
+    const double turns =
+        error * static_cast<double>(s * f.frequency_of(row % f.carriers) * f.symbol()) / static_cast<double>(f.fft);
     y[i] = cf32(Complex(y[i]) * std::polar(1.0, 2 * std::numbers::pi * turns));
   }
   return y;

@@ -255,7 +255,7 @@ class Pipelines(unittest.TestCase):
     def test_mimo_cheap_radio(self):
         self.check("mimo_cheap_radio")
         messages, pipelines, _ = self.run_for_a_moment("mimo_cheap_radio", ["bits", "flaws"])
-        flaws = np.array([np.frombuffer(data, "<f4") for _, data in messages["flaws"]]).reshape(-1, 4, 4)
+        flaws = np.array([np.frombuffer(data, "<f4") for _, data in messages["flaws"]]).reshape(-1, 2, 4)
         np.testing.assert_allclose(np.median(flaws[-10:], (0, 1)), (-35, -22.8, 1, -5), atol=0.6)
         clocks = [frame["clock_ppm"] for m, _ in messages["bits"] for frame in m["frames"]]
         self.assertAlmostEqual(np.median(clocks), 20, delta=2)

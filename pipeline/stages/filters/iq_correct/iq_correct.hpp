@@ -98,8 +98,8 @@ struct Correction {
 struct Past {
   Sums sums;
   // Whether z^2 of the chunks is that of a line, and how the line turns from chunk to chunk.
-  double square = 0;              // |E[z^2]|^2
-  double power = 0;               // E[|z|^2]^2
+  double square = 0;                // |E[z^2]|^2
+  double power = 0;                 // E[|z|^2]^2
   double turn_re = 0, turn_im = 0;  // E[z^2] times the conjugate of that before
   double last_re = 0, last_im = 0;  // E[z^2]
   Correction now;

@@ -5,6 +5,7 @@
 // -fmad=false: sums and samples are rounded as on the CPU.
 #include <algorithm>
 
+#include "base/integer.hpp"
 #include "gpu/runtime.hpp"
 #include "gpu/warp_sum.cuh"
 #include "pipeline/stage/stage.hpp"
@@ -68,7 +69,7 @@ __global__ void __launch_bounds__(kParts) sum_chunks(const Job job) {
   if (part == 0) job.chunks[blockIdx.y * job.most_chunks + chunk] = all;
 }
 
-/// From chunk to chunk: by kParts threads for each row, of which the first computes.
+/// From chunk to chunk: kParts threads for each row. The first computes.
 __global__ void __launch_bounds__(kParts) find_corrections(const Job job) {
   const std::int64_t row = blockIdx.x, last = job.chunk_of(job.end);
   const Sums* const chunks = job.chunks + row * job.most_chunks;
@@ -92,9 +93,9 @@ __global__ void __launch_bounds__(kThreads) correct_samples(const Job job, View<
   const std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (i >= y.extent(1)) return;
   const std::int64_t n = begin + i, chunk = job.averaging.by_block ? 0 : job.chunk_of(n);
-  float2 sample = job.x.row(blockIdx.y)[n];
+  float2 sample = job.x.row(blockIdx.y).data()[n];
   job.corrections[blockIdx.y * job.most_chunks + chunk].apply(sample.x, sample.y);
-  y.row(blockIdx.y)[i] = sample;
+  y.row(blockIdx.y).data()[i] = sample;
 }
 
 __global__ void set_count(std::int32_t* count) {
@@ -165,7 +166,8 @@ class Run final : public StageRun {
                cudaStream_t stream) const noexcept {
     const dim3 grid(gpu::groups_of(end - begin, kThreads), static_cast<unsigned>(rows_));
     View<float2, 2> y = out.as<float2>();
-    y = View<float2, 2>(y.data() + (begin - first), {rows_, end - begin}, out.pitch / static_cast<std::int64_t>(sizeof(float2)));
+    y = View<float2, 2>(y.data() + (begin - first), {rows_, end - begin},
+                        out.pitch / static_cast<std::int64_t>(sizeof(float2)));
     if (grid.x > 0) correct_samples<<<grid, kThreads, 0, stream>>>(job, y, begin);
   }
 

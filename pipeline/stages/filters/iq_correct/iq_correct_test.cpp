@@ -15,8 +15,8 @@
 namespace iqd::iq_correct {
 namespace {
 
-using ::testing::HasSubstr;
 using testing::complex_noise;
+using ::testing::HasSubstr;
 using testing::run_stage;
 using testing::same_bits;
 using testing::StageOutputs;
@@ -109,7 +109,8 @@ TEST(IqCorrect, IsTheDefinition) {
     const auto y = run_stage(entry(), fmt::format("{{period: {}}}", period), x).of<cf32>("out");
     const auto expected = reference(x, std::exp(-static_cast<double>(kChunk) / (period * 1e6)));
     ASSERT_EQ(y.size(), expected.size());
-    for (std::size_t n = 0; n < y.size(); ++n) ASSERT_LT(std::abs(cf64(y[n]) - expected[n]), 2e-7) << period << " " << n;
+    for (std::size_t n = 0; n < y.size(); ++n)
+      ASSERT_LT(std::abs(cf64(y[n]) - expected[n]), 2e-7) << period << " " << n;
   }
 }
 
@@ -131,7 +132,8 @@ TEST(IqCorrect, ABlockMayBeCorrectedByItself) {
 TEST(IqCorrect, ALineThatHasNotTurnedLeavesTheImageAsItWas) {
   Samples line;
   for (const float v : testing::real_noise(60'000)) line.emplace_back(v, 0.5F * v);
-  for (const auto& [x, what] : {std::pair{line, "real"}, {tone(100'000, 70e-6), "14 turns"}, {tone(30'000, 3e-6), "less than one"}})
+  for (const auto& [x, what] :
+       {std::pair{line, "real"}, {tone(100'000, 70e-6), "14 turns"}, {tone(30'000, 3e-6), "less than one"}})
     EXPECT_EQ(run_stage(entry(), "{period: 0.1}", x).of<float>("levels")[1], -300) << what;
   for (const double frequency : {150e-6, 2e-3}) {
     const Samples x = tone(300'000, frequency);

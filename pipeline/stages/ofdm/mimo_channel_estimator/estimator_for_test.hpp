@@ -8,12 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "pipeline/stages/ofdm/frames_for_test.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
-#include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator_model.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 /// Runs the stage on frames of the model.
 namespace iqd::mimo_channel_estimator {
+
+using ofdm::complex;
+using ofdm::index;
+using ofdm::Scene;
+using ofdm::Signal;
 
 struct Results {
   std::vector<cf32> y, h;

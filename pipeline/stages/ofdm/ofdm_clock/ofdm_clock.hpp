@@ -76,7 +76,9 @@ struct Extents {
 
   IQD_HOST_DEVICE int data_symbols() const noexcept { return symbols - 1 - tx; }
   IQD_HOST_DEVICE int pilot(int i) const noexcept { return i * pilot_every + pilot_every / 2; }
-  IQD_HOST_DEVICE int frequency(int c) const noexcept { return c < carriers / 2 ? c - carriers / 2 : c - carriers / 2 + 1; }
+  IQD_HOST_DEVICE int frequency(int c) const noexcept {
+    return c < carriers / 2 ? c - carriers / 2 : c - carriers / 2 + 1;
+  }
   IQD_HOST_DEVICE const Pairs& pairs(int round) const noexcept { return round == 0 ? near : far; }
   /// By which a carrier turns until a symbol, for this error.
   IQD_HOST_DEVICE double turns(double error, int symbol, int frequency) const noexcept {
@@ -138,7 +140,6 @@ struct Design {
   Extents extents;
   std::vector<std::int32_t> odd;  // empty carriers in the synchronisation symbol
   std::vector<cf32> weights;      // [data symbol][pilot][training], see OfdmReference::pilot_weight
-
 };
 Design make_design(const Config& config, std::int64_t rx);
 

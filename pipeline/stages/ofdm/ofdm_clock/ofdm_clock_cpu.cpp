@@ -85,7 +85,8 @@ class Frame {
     for (int r = 0; r < e_.rx; ++r) {
       double alone = 0, training = 0;
       for (const std::int32_t c : odd) alone += ofdm::energy(row(0)[c * e_.rx + r]);
-      for (std::int64_t i = r; i < std::int64_t{e_.tx} * e_.carriers * e_.rx; i += e_.rx) training += ofdm::energy(row(1)[i]);
+      for (std::int64_t i = r; i < std::int64_t{e_.tx} * e_.carriers * e_.rx; i += e_.rx)
+        training += ofdm::energy(row(1)[i]);
       room_.noise[r] = noise_of(alone / static_cast<double>(odd.size()), training / (e_.tx * e_.carriers));
     }
   }

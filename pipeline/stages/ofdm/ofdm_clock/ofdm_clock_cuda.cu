@@ -193,7 +193,9 @@ class Run final : public StageRun {
         odd_(design.odd),
         weights_(std::span(reinterpret_cast<const float2*>(design.weights.data()), design.weights.size())) {}
 
-  std::size_t device_scratch_bytes() const noexcept override { return Room{e_, most_, Scratch(nullptr)}.scratch.bytes(); }
+  std::size_t device_scratch_bytes() const noexcept override {
+    return Room{e_, most_, Scratch(nullptr)}.scratch.bytes();
+  }
 
   void enqueue(const StageIo& io, StreamView view) const noexcept override {
     const cudaStream_t stream = gpu::stream_of(view);

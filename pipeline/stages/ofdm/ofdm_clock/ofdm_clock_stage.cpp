@@ -31,8 +31,8 @@ class OfdmClockStage final : public ConfiguredStage<Config> {
       Memory own;
       Memory& memory = io.carry ? *reinterpret_cast<Memory*>(io.carry) : own;
       if (io.fresh) memory = {};
-      run_cpu(design, io.in[0].row<const cf32>(), *io.in[0].count, memory, io.out[0].row<cf32>(), io.out[1].row<float>(),
-              io.scratch);
+      run_cpu(design, io.in[0].row<const cf32>(), *io.in[0].count, memory, io.out[0].row<cf32>(),
+              io.out[1].row<float>(), io.scratch);
       for (const PortIo& out : io.out) *out.count = *io.in[0].count;
     });
   }
@@ -46,8 +46,9 @@ class OfdmClockStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   ofdm::format_fields(v, format);
-  v.field("limit", limit,
-          {.help = "largest error of the clock, in ppm; a frame that shows more is not corrected", .low = 0, .high = 1000});
+  v.field(
+      "limit", limit,
+      {.help = "largest error of the clock, in ppm; a frame that shows more is not corrected", .low = 0, .high = 1000});
   v.field("memory", memory,
           {.help = "frames over which the error is averaged; 1: each frame has its own", .low = 1, .high = 1e6});
 }

@@ -8,17 +8,17 @@
 
 #include <limits>
 
-#include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator_model.hpp"
+#include "pipeline/stages/ofdm/frames_for_test.hpp"
 #include "tests/support/psk_signal.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::ofdm_clock {
 namespace {
 
-using mimo_channel_estimator::complex;
-using mimo_channel_estimator::index;
-using mimo_channel_estimator::Scene;
-using mimo_channel_estimator::Signal;
+using ofdm::complex;
+using ofdm::index;
+using ofdm::Scene;
+using ofdm::Signal;
 using ::testing::HasSubstr;
 using testing::same_bits;
 
@@ -29,7 +29,8 @@ constexpr OfdmFormat kTwenty{.fft = 2048, .carriers = 1200, .prefix = 144, .fram
 complex leak(const OfdmFormat& format, double error, std::int64_t f, std::int64_t to) {
   const auto n = static_cast<double>(format.fft);
   const double off = static_cast<double>(f) * error, apart = static_cast<double>(f - to) + off;
-  const double size = apart == 0 ? 1 : std::sin(std::numbers::pi * apart) / (n * std::sin(std::numbers::pi * apart / n));
+  const double size =
+      apart == 0 ? 1 : std::sin(std::numbers::pi * apart) / (n * std::sin(std::numbers::pi * apart / n));
   return std::polar(size, std::numbers::pi * (n - 1) / n * (apart - off));
 }
 
@@ -41,8 +42,9 @@ std::vector<cf32> stretched(const std::vector<cf32>& frames, const OfdmFormat& f
       leaks.push_back(leak(f, error, f.frequency_of(c), f.frequency_of(to)));
   std::vector<cf32> all;
   for (std::size_t begin = 0, s = 0; begin < frames.size(); begin += index(f.carriers * rx), ++s) {
-    const double time = (static_cast<double>(static_cast<std::int64_t>(s) % f.symbols()) - 0.5 * static_cast<double>(f.tx + 1)) *
-                        static_cast<double>(f.symbol()) / static_cast<double>(f.fft);
+    const double time =
+        (static_cast<double>(static_cast<std::int64_t>(s) % f.symbols()) - 0.5 * static_cast<double>(f.tx + 1)) *
+        static_cast<double>(f.symbol()) / static_cast<double>(f.fft);
     for (std::int64_t to = 0; to < f.carriers; ++to)
       for (std::int64_t r = 0; r < rx; ++r) {
         complex sum = 0;
@@ -85,7 +87,8 @@ Results run(const OfdmFormat& f, std::int64_t rx, const std::vector<cf32>& carri
 /// Energy of the difference, in decibels relative to the energy.
 double difference_db(const std::vector<cf32>& a, const std::vector<cf32>& b) {
   double left = 0, all = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) left += std::norm(complex(a[i]) - complex(b[i])), all += std::norm(complex(b[i]));
+  for (std::size_t i = 0; i < a.size(); ++i)
+    left += std::norm(complex(a[i]) - complex(b[i])), all += std::norm(complex(b[i]));
   return 10 * std::log10(left / all);
 }
 
@@ -94,7 +97,8 @@ TEST(OfdmClock, TakesOutWhatTheClockDoes) {
     OfdmFormat format;
     double ppm, before_db, after_db;
   };
-  for (const Case& k : {Case{kFive, 50, -15, -55}, Case{kFive, -20, -23, -58}, Case{kTwenty, 50, -5, -47}, Case{kTwenty, -95, -1, -38}}) {
+  for (const Case& k : {Case{kFive, 50, -15, -55}, Case{kFive, -20, -23, -58}, Case{kTwenty, 50, -5, -47},
+                        Case{kTwenty, -95, -1, -38}}) {
     Signal signal(Scene{.format = k.format, .delays = {0, 1.5, 4}});
     const auto sent = signal.frame();
     const auto heard = stretched(sent, k.format, 2, k.ppm * 1e-6);
@@ -145,7 +149,8 @@ TEST(OfdmClock, AFrameThatIsNotFinitePassesAndDisturbsNoOther) {
   auto heard = stretched(signal.frames(3), kFive, 2, 20e-6);
   const Results clean = run(kFive, 2, heard, ", memory: 5");
   const std::size_t frame = heard.size() / 3;
-  std::fill_n(heard.begin() + static_cast<std::int64_t>(frame), frame, cf32(std::numeric_limits<float>::quiet_NaN(), 0));
+  std::fill_n(heard.begin() + static_cast<std::int64_t>(frame), frame,
+              cf32(std::numeric_limits<float>::quiet_NaN(), 0));
   const Results got = run(kFive, 2, heard, ", memory: 5");
   EXPECT_EQ(got.clock[0], clean.clock[0]);
   EXPECT_NEAR(static_cast<double>(got.clock[0]), 20, 5);

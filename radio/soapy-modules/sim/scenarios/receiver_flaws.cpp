@@ -14,8 +14,8 @@ namespace iqd::sim {
 namespace {
 
 /// Samples after which the oscillator's noise repeats.
-constexpr std::int64_t kPeriod = 1 << 20;
-constexpr std::uint64_t kOwnSeed = 0x05c1'11a7'0e5e;
+constexpr std::int64_t kOscillatorPeriod = 1 << 20;
+constexpr std::uint64_t kOscillatorSeed = 0x05c1'11a7'0e5e;
 /// The constant has the same angle on each channel.
 constexpr double kDcAngle = 0.7;
 
@@ -25,14 +25,15 @@ std::vector<cf32> oscillator(double line_width, std::uint64_t seed) {
   std::vector<double> phases;
   const double step = std::sqrt(2 * std::numbers::pi * line_width);
   double phase = 0;
-  for (std::uint64_t n = 0; n < kPeriod; ++n) {
+  for (std::uint64_t n = 0; n < kOscillatorPeriod; ++n) {
     phases.push_back(phase);
     const double size = std::sqrt(-2 * std::log(uniform(mix(seed + 2 * n))));
     phase += step * size * std::cos(2 * std::numbers::pi * uniform(mix(seed + 2 * n + 1)));
   }
   std::vector<cf32> turns;
   for (std::size_t n = 0; n < phases.size(); ++n)
-    turns.emplace_back(std::polar(1.0, phases[n] - phase * static_cast<double>(n) / static_cast<double>(kPeriod)));
+    turns.emplace_back(
+        std::polar(1.0, phases[n] - phase * static_cast<double>(n) / static_cast<double>(kOscillatorPeriod)));
   return turns;
 }
 
@@ -45,7 +46,7 @@ class FlawedReceiver final : public Scenario {
     straight_ = static_cast<float>(gain * std::cos(phase)), crossed_ = static_cast<float>(-gain * std::sin(phase));
     if (const auto level = args.number("dc")) dc_ = cf32(std::polar(amplitude_of(*level), kDcAngle));
     if (const double width = args.number_up_to("phase_noise", 0, 1e6); width > 0)
-      oscillator_ = oscillator(width / setting.rate_hz, seed_of(args) ^ kOwnSeed);
+      oscillator_ = oscillator(width / setting.rate_hz, seed_of(args) ^ kOscillatorSeed);
   }
 
   void prepare() override { scenario_->prepare(); }
@@ -64,7 +65,7 @@ class FlawedReceiver final : public Scenario {
 
  private:
   void turn(std::int64_t first, std::span<cf32> out) const noexcept {
-    auto at = static_cast<std::size_t>(first - floor_div(first, kPeriod) * kPeriod);
+    auto at = static_cast<std::size_t>(first - floor_div(first, kOscillatorPeriod) * kOscillatorPeriod);
     for (cf32& v : out) {
       const cf32 t = oscillator_[at];
       v = {v.real() * t.real() - v.imag() * t.imag(), v.real() * t.imag() + v.imag() * t.real()};

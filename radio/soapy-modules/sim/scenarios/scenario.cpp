@@ -22,8 +22,7 @@ std::unique_ptr<Scenario> make_scenario(const Setting& setting) {
   const std::string wanted = setting.arguments.text("scenario", "tone");
   std::string known;
   for (const ScenarioEntry& entry : kScenarios) {
-    if (entry.name == wanted)
-      return with_receiver_flaws(setting, with_channel_flaws(setting, entry.make(setting)));
+    if (entry.name == wanted) return with_receiver_flaws(setting, with_channel_flaws(setting, entry.make(setting)));
     known.append(" ").append(entry.name);
   }
   throw std::invalid_argument("iqdsim: scenario=" + wanted + " is unknown; known:" + known);

@@ -9,10 +9,10 @@
 #include <random>
 #include <vector>
 
-#include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
+#include "signal/formats/ofdm_format.hpp"
 
-/// For the tests of mimo_channel_estimator: frames generated in the frequency domain, in double precision.
-namespace iqd::mimo_channel_estimator {
+/// For the tests of what comes behind ofdm_demod: frames generated in the frequency domain, in double precision.
+namespace iqd::ofdm {
 
 using complex = std::complex<double>;
 
@@ -121,4 +121,4 @@ struct Signal : Scene {
   std::normal_distribution<double> normal_;
 };
 
-}  // namespace iqd::mimo_channel_estimator
+}  // namespace iqd::ofdm
