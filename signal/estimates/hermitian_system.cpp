@@ -21,9 +21,9 @@ constexpr std::int64_t kPanel = 16;  // columns that are finished before the oth
 /// Columns that are updated at once: their sums take half of 16 registers, or of 32.
 constexpr int kTile = HWY_TARGET <= HWY_AVX3 ? 8 : 4;
 
-/// A complex vector. GCC makes implicit constructors without the target's instructions.
+/// A complex vector.
 struct Z {
-  HWY_INLINE Z() {}
+  HWY_INLINE Z() {}  // NOLINT(*-use-equals-default): GCC compiles a default one without the target's instructions
   HWY_INLINE Z(V real, V imag) : re(real), im(imag) {}
   V re, im;
 };
