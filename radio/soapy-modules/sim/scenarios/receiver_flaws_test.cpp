@@ -86,7 +86,7 @@ TEST(OtherClock, DoesNotDependOnHowTheStreamIsRead) {
   const Samples whole = hear_one(args, pieces.size(), 7.68e6);
   double worst = 0;
   for (std::size_t n = 0; n < whole.size(); ++n) worst = std::max<double>(worst, std::abs(whole[n] - pieces[n]));
-  EXPECT_LT(worst, 1e-6) << "transforms are chosen by trial, so the frames may differ by rounding";
+  EXPECT_LT(worst, 1e-5) << "transforms are chosen by trial, so the frames may differ by rounding";
 }
 
 TEST(OtherClock, AClockBeyondAllReasonIsRefused) {
