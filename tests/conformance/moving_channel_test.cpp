@@ -107,6 +107,10 @@ StageInput carriers_of(const MovingCase& c, const std::vector<cf32>& y, int fram
   return in;
 }
 
+std::string format_keys(const OfdmFormat& f) {
+  return fmt::format("fft: {}, carriers: {}, prefix: {}, frame: {}, tx: {}, pilot_every: {}", f.fft, f.carriers,
+                     f.prefix, f.frame, f.tx, f.pilot_every);
+}
 OfdmFormat with_tx(OfdmFormat f, std::int64_t tx) {
   f.tx = tx;
   return f;
@@ -135,9 +139,7 @@ TEST_P(MovingChannelOnCuda, IsThatOfTheCpu) {
   const auto y = moving_frames(c, frames);
   for (const char* way : {"track: frame", "whiten: band", "whiten: groups", "track: frame, whiten: groups",
                           "track: frame, whiten: groups, em: 3, time_functions: 3, step: 1.25, group: 7"}) {
-    const std::string keys =
-        fmt::format("{{fft: {}, carriers: {}, prefix: {}, frame: {}, tx: {}, pilot_every: {}, {}}}", f.fft, f.carriers,
-                    f.prefix, f.frame, f.tx, f.pilot_every, way);
+    const std::string keys = fmt::format("{{{}, {}}}", format_keys(f), way);
     const Ports cpu = run("mimo_channel_estimator", keys, {carriers_of(c, y, frames)}, "cpu");
     const Ports cuda = run("mimo_channel_estimator", keys, {carriers_of(c, y, frames)}, "cuda");
     for (const auto& [port, limit] : {std::pair{"y", 1e-3},
@@ -185,11 +187,8 @@ TEST(OfdmClockOnCuda, IsThatOfTheCpu) {
   if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO CLOCK WAS MEASURED ON CUDA: " << why;
   for (const MovingCase& c : kMoving)
     for (const char* memory : {"1", "4"}) {
-      const OfdmFormat& f = c.format;
       const auto y = with_clock(moving_frames(c, 3), c, 30e-6);
-      const std::string keys =
-          fmt::format("{{fft: {}, carriers: {}, prefix: {}, frame: {}, tx: {}, pilot_every: {}, memory: {}}}", f.fft,
-                      f.carriers, f.prefix, f.frame, f.tx, f.pilot_every, memory);
+      const std::string keys = fmt::format("{{{}, memory: {}}}", format_keys(c.format), memory);
       const Ports cpu = run("ofdm_clock", keys, {carriers_of(c, y, 3)}, "cpu");
       const Ports cuda = run("ofdm_clock", keys, {carriers_of(c, y, 3)}, "cuda");
       EXPECT_LE(distance(cpu.at("carriers"), cuda.at("carriers")), 2e-6) << c.name;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <numbers>
 #include <string_view>
 
 #include "base/element.hpp"
@@ -34,7 +35,6 @@ inline constexpr int kParts = 32;
 inline constexpr double kLineLikeness = 0.25;
 /// Its z^2 says nothing about the receiver until its direction has turned so often.
 inline constexpr double kFewestTurns = 16;
-inline constexpr double kPi = 3.14159265358979323846;
 
 struct Config {
   double period = 0.1;  // seconds
@@ -122,7 +122,7 @@ struct Past {
  private:
   /// A line that has not turned leaves the image as it was.
   IQD_HOST_DEVICE void find_image(const Moments& all) noexcept {
-    const double turns = fabs(atan2(turn_im, turn_re)) / (2 * kPi) * sums.count / kChunk;
+    const double turns = fabs(atan2(turn_im, turn_re)) / (2 * std::numbers::pi) * sums.count / kChunk;
     if (square > kLineLikeness * power && turns < kFewestTurns) return;
     const double rest = all.power * all.power - all.square_re * all.square_re - all.square_im * all.square_im;
     const double sum = all.power + sqrt(rest > 0 ? rest : 0.0), scale = sum > 0 ? 1 / sum : 0.0;
@@ -144,7 +144,7 @@ IQD_HOST_DEVICE inline void write_levels(const Correction& c, float* levels) noe
   levels[1] = static_cast<float>(10 * log10(image + 1e-30));
   // y = (1 - w) I' + j (1 + w) Q' for real w: what I and Q were multiplied by.
   levels[2] = static_cast<float>(20 * log10(hypot(1 + re, im) / hypot(1 - re, im)));
-  levels[3] = static_cast<float>(atan2(2 * im, 1 - image) * (180 / kPi));
+  levels[3] = static_cast<float>(atan2(2 * im, 1 - image) * (180 / std::numbers::pi));
 }
 
 /// How the stream is averaged.

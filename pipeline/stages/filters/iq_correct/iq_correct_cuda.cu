@@ -33,6 +33,7 @@ struct Job {
   Correction* corrections;  // [row][most_chunks]
   float* levels;            // null: not written
   std::int64_t levels_pitch;
+  std::int32_t* levels_count;
 
   /// The chunk of a sample, counted from that of `begin`.
   __device__ std::int64_t chunk_of(std::int64_t sample) const {
@@ -83,6 +84,7 @@ __global__ void __launch_bounds__(kParts) find_corrections(const Job job) {
     }
     if (job.averaging.by_block) corrections[0] = past.now;
     if (job.after) job.after[row].past = past;
+    *job.levels_count = 1;
     if (job.levels) write_levels(past.now, job.levels + row * job.levels_pitch);
   }
   if (job.after) job.after[row].begun[threadIdx.x] = job.begun[row * kParts + threadIdx.x];
@@ -96,10 +98,6 @@ __global__ void __launch_bounds__(kThreads) correct_samples(const Job job, View<
   float2 sample = job.x.row(blockIdx.y).data()[n];
   job.corrections[blockIdx.y * job.most_chunks + chunk].apply(sample.x, sample.y);
   y.row(blockIdx.y).data()[i] = sample;
-}
-
-__global__ void set_count(std::int32_t* count) {
-  *count = 1;
 }
 
 struct Room {
@@ -131,8 +129,8 @@ class Run final : public StageRun {
             .begun = all.begun,
             .corrections = all.corrections,
             .levels = levels.row<float>(),
-            .levels_pitch = levels.pitch / static_cast<std::int64_t>(sizeof(float))};
-    set_count<<<1, 1, 0, stream>>>(levels.count);
+            .levels_pitch = levels.pitch / static_cast<std::int64_t>(sizeof(float)),
+            .levels_count = levels.count};
     const std::int64_t first = out.first - in.first, end = out.end() - in.first;
     job.begin = io.first_new - in.first, job.end = io.end_new - in.first;
     if (averaging_.by_block) {

@@ -8,10 +8,13 @@
 #include <numbers>
 
 #include "base/views.hpp"
+#include "pipeline/stages/ofdm/antenna_noise.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
 
 /// What follows from the sums over a frame's symbols: a little double-precision arithmetic for host and device.
 namespace iqd::mimo_channel_estimator {
+
+using ofdm::noise_of;
 
 struct Sum {
   double re = 0;
@@ -50,11 +53,6 @@ IQD_HOST_DEVICE inline double training_position(int t, int tx) noexcept {
   return t - 0.5 * (tx - 1);
 }
 
-/// Noise of one antenna from its energy on the empty carriers and from that of the training symbols.
-IQD_HOST_DEVICE inline double noise_of(double odd_energy, int odd_carriers, double training_energy,
-                                       int training_carriers) noexcept {
-  return fmax(odd_energy / odd_carriers, kLeastNoise * training_energy / training_carriers);
-}
 /// The factor that brings an antenna's noise to `mean`; 1 for a silent antenna.
 IQD_HOST_DEVICE inline float scale_of(double mean, double noise) noexcept {
   return noise > 0 ? static_cast<float>(sqrt(mean / noise)) : 1.0f;

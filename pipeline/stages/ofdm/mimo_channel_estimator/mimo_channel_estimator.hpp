@@ -13,6 +13,7 @@
 #include "base/views.hpp"
 #include "config/fields.hpp"
 #include "pipeline/stage/cuda_half.hpp"
+#include "pipeline/stages/ofdm/antenna_noise.hpp"
 #include "signal/formats/ofdm_format.hpp"
 
 /// Estimates channel and noise of OFDM frames from their training and synchronisation symbols; removes the common phase
@@ -63,8 +64,7 @@ inline constexpr int kMostAntennas = 8;
 /// Carriers used for the estimate of one. With a profile as long as the prefix of 5 or 20 MHz, 16 leave -7.6 dB of the
 /// least squares' error, 24 -8.0, 32 -8.9, 48 -9.4 (at snr 40, a channel within the profile adds less than -50 dB).
 inline constexpr int kTaps = 32;
-/// Noise relative to the signal: the limit of float arithmetic.
-inline constexpr double kLeastNoise = 1e-10;
+using ofdm::kLeastNoise;
 
 /// All extents, for host and device.
 struct Extents {

@@ -33,7 +33,7 @@ struct Config {
 };
 
 inline constexpr std::int64_t kMostAntennas = 16;
-/// So many neighbours on each side are taken out of a carrier; those beyond have 1/55 of the disturbance.
+/// So many neighbours on each side are taken out of a carrier; those beyond have 1/53 of the disturbance.
 inline constexpr int kReach = 32;
 /// Below it, neighbours are not worth the work.
 inline constexpr double kLeastForNeighbours = 2e-6;
@@ -88,11 +88,6 @@ struct Extents {
   IQD_HOST_DEVICE double position(int symbol) const noexcept { return symbol - 0.5 * (tx + 1); }
   IQD_HOST_DEVICE std::int64_t frame() const noexcept { return std::int64_t{symbols} * carriers * rx; }
 };
-
-/// Noise of an antenna, from its mean power on empty carriers and on the training; the second limits what a float shows.
-IQD_HOST_DEVICE inline double noise_of(double alone, double training) noexcept {
-  return alone > 1e-10 * training ? alone : 1e-10 * training;
-}
 
 /// A line through the turns of the data symbols' pairs. The training is at 0 and has turned by 0; its noise is in all of
 /// them, and less than theirs by the number of its symbols.

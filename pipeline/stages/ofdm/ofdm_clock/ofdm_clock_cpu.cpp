@@ -5,6 +5,7 @@
 #include <complex>
 #include <span>
 
+#include "pipeline/stages/ofdm/antenna_noise.hpp"
 #include "pipeline/stages/ofdm/complex.hpp"
 #include "pipeline/stages/ofdm/ofdm_clock/ofdm_clock.hpp"
 #include "signal/filters/filter_kernel.hpp"
@@ -87,7 +88,7 @@ class Frame {
       for (const std::int32_t c : odd) alone += ofdm::energy(row(0)[c * e_.rx + r]);
       for (std::int64_t i = r; i < std::int64_t{e_.tx} * e_.carriers * e_.rx; i += e_.rx)
         training += ofdm::energy(row(1)[i]);
-      room_.noise[r] = noise_of(alone / static_cast<double>(odd.size()), training / (e_.tx * e_.carriers));
+      room_.noise[r] = ofdm::noise_of(alone, static_cast<int>(odd.size()), training, e_.tx * e_.carriers);
     }
   }
 
@@ -95,10 +96,11 @@ class Frame {
   /// error of the clock.
   void compare_pilots(int d, double error) const noexcept {
     const auto turn = [&](int i, int symbol) {
-      return std::polar(1.0, -2 * std::numbers::pi * e_.turns(error, symbol, e_.frequency(e_.pilot(i))));
+      return std::polar(1.0, 2 * std::numbers::pi * e_.turns(error, symbol, e_.frequency(e_.pilot(i))));
     };
     for (int i = 0; i < e_.pilots; ++i) {
-      for (int t = 0; t < e_.tx; ++t) room_.expected[t] = ofdm::product(cf32(turn(i, 1 + t)), weights_at(d, i)[t]);
+      for (int t = 0; t < e_.tx; ++t)
+        room_.expected[t] = ofdm::product(cf32(std::conj(turn(i, 1 + t))), weights_at(d, i)[t]);
       const std::int64_t at = std::int64_t{e_.pilot(i)} * e_.rx;
       complex sum = 0;
       for (int r = 0; r < e_.rx; ++r) {
@@ -107,7 +109,7 @@ class Frame {
         if (room_.noise[r] > 0)
           sum += product_with_conjugate(complex(row(1 + e_.tx + d)[at + r]), complex(expected)) / room_.noise[r];
       }
-      room_.pilots[i] = product_with_conjugate(sum, std::conj(turn(i, 1 + e_.tx + d)));
+      room_.pilots[i] = product_with_conjugate(sum, turn(i, 1 + e_.tx + d));
     }
   }
   const cf32* weights_at(int d, int i) const noexcept {
@@ -116,12 +118,12 @@ class Frame {
 
   /// By how much to turn each carrier; `turns`: that of frequency 1, forwards.
   void find_turns(double turns) const noexcept {
-    const complex step = std::polar(1.0, -2 * std::numbers::pi * turns);
+    const complex step = std::polar(1.0, 2 * std::numbers::pi * turns);
     complex turn = std::polar(1.0, -2 * std::numbers::pi * turns * e_.frequency(0));
     for (int c = 0; c < e_.carriers; ++c) {
       room_.turns[c] = turn;
-      turn = product_with_conjugate(turn, std::conj(step));
-      if (e_.frequency(c) == -1) turn = product_with_conjugate(turn, std::conj(step));
+      turn = product_with_conjugate(turn, step);
+      if (e_.frequency(c) == -1) turn = product_with_conjugate(turn, step);
     }
   }
 

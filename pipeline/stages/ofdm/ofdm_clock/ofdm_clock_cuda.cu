@@ -8,11 +8,15 @@
 #include "gpu/runtime.hpp"
 #include "gpu/warp_sum.cuh"
 #include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/complex.cuh"
+#include "pipeline/stages/ofdm/antenna_noise.hpp"
 #include "pipeline/stages/ofdm/ofdm_clock/ofdm_clock.hpp"
 #include "signal/filters/scratch.hpp"
 
 namespace iqd::ofdm_clock {
 namespace {
+
+using dsp::product;
 
 constexpr int kThreads = 256;
 constexpr int kMostTx = static_cast<int>(OfdmFormat::kMostTx);
@@ -61,16 +65,13 @@ __device__ double noise_of(const Job& job, std::int64_t frame, int r, double* me
   for (int i = t; i < e.tx * e.carriers; i += kThreads) training += energy(job.row(frame, 1)[i * e.rx + r]);
   alone = gpu::sum_of_group<kThreads>(alone, memory);
   training = gpu::sum_of_group<kThreads>(training, memory);
-  return ofdm_clock::noise_of(alone / job.odd_carriers, training / (e.tx * e.carriers));
+  return ofdm::noise_of(alone, job.odd_carriers, training, e.tx * e.carriers);
 }
 
 __device__ float2 turn_of(double turns) {
   double sine, cosine;
   sincospi(-2 * turns, &sine, &cosine);
   return {static_cast<float>(cosine), static_cast<float>(sine)};
-}
-__device__ float2 product(float2 a, float2 b) {
-  return {a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};
 }
 
 /// One pilot of a data symbol against what the training lets expect, without this error of the clock.

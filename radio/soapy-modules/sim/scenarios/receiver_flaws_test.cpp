@@ -18,14 +18,7 @@ using complex = std::complex<double>;
 Samples hear_one(const std::string& args, std::size_t samples, double rate_hz = 1e6) {
   Radio radio("pace=false,rx=1," + args, rate_hz, {0});
   radio.start();
-  Samples x, part;
-  while (x.size() < samples) {
-    const int got = radio.read_once(&part, std::min<std::size_t>(1000, samples - x.size()));
-    if (got <= 0) break;
-    x.insert(x.end(), part.begin(), part.begin() + got);
-  }
-  EXPECT_EQ(x.size(), samples);
-  return x;
+  return radio.read(samples, 1000);
 }
 
 /// Amplitude of a frequency in cycles a sample.
