@@ -50,7 +50,10 @@ class OtherClock final : public Scenario {
     const auto whole = [&](std::int64_t n) { return n + (ahead(n) >> 10); };
     const std::int64_t from = whole(first) - kClockTaps / 2 + 1;
     sent_.resize(static_cast<std::size_t>(whole(first + std::ssize(out) - 1) + kClockTaps / 2 + 1 - from));
-    scenario_->render(channel, from, sent_);
+    // Nothing was sent before position 0.
+    const std::int64_t silent = std::clamp<std::int64_t>(-from, 0, std::ssize(sent_));
+    std::fill_n(sent_.begin(), silent, cf32{});
+    scenario_->render(channel, from + silent, std::span(sent_).subspan(static_cast<std::size_t>(silent)));
     for (std::int64_t n = first; cf32 & y : out) {
       const auto* const x = reinterpret_cast<const float*>(sent_.data() + (whole(n) - kClockTaps / 2 + 1 - from));
       const float* const taps = taps_.data() + (ahead(n) & (kClockPhases - 1)) * kClockTaps;

@@ -31,8 +31,8 @@ class Scenario {
   virtual ~Scenario() = default;
   /// Does the slow work before the clock runs and before the first render().
   virtual void prepare() {}
-  /// Writes positions first, first + 1, … of a receive channel; full scale is 1. The same positions always give the
-  /// same samples, in pieces of any size (`loopback`: once they were sent).
+  /// Writes positions first, first + 1, … of a receive channel, none below 0; full scale is 1. The same positions always
+  /// give the same samples, in pieces of any size (`loopback`: once they were sent).
   virtual void render(int channel, std::int64_t first, std::span<cf32> out) = 0;
   /// The same as 16-bit numbers, [sample][2], if it has them ready. Returns false if not.
   virtual bool render_cs16(int, std::int64_t, std::int64_t, std::int16_t*) { return false; }
