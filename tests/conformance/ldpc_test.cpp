@@ -48,7 +48,7 @@ std::vector<float> noisy(const std::vector<std::uint8_t>& words) {
 void expect_same(const StageInput& llr, const std::string& keys, std::int64_t block) {
   const Ports cpu = run("ldpc_decoder", keys, {llr}, "cpu", block);
   const Ports cuda = run("ldpc_decoder", keys, {llr}, "cuda", block);
-  for (const char* port : {"bits", "iterations", "events"})
+  for (const char* port : {"bits", "iterations", "events", "posterior", "extrinsic", "failed"})
     EXPECT_EQ(cpu.at(port).joined(), cuda.at(port).joined()) << port << " " << keys << " " << block;
 }
 

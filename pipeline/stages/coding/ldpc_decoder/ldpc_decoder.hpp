@@ -26,6 +26,9 @@
 /// llr         [item][…]      f32, f16 or i8, positive for bit 0, at any scale; an item has W = floor(size / n) words
 /// bits        [item][W][k]   u8; no dimension W if an item is one word
 /// iterations  [item][W]      i32, iterations made
+/// failed      [item][W]      u8, 1: the word failed
+/// posterior   [item][…]      f32, as llr, in its places: with what the checks say
+/// extrinsic   [item][…]      f32, the same without llr: what the checks say. Behind the words llr and 0
 /// events      [event]        i64: words, failed: a check does not hold in the end, or the posterior of an information
 ///                            bit is 0
 ///
@@ -51,7 +54,7 @@ struct Config {
 
 enum Event : std::size_t { kWords, kFailed };
 inline constexpr std::string_view kEvents[] = {"words", "failed"};
-enum Port : std::size_t { kBits, kIterations, kTally };
+enum Port : std::size_t { kBits, kIterations, kTally, kPosterior, kExtrinsic, kFailedWords };
 
 /// Limit of a check's message, so that sums stay finite.
 inline constexpr float kLargest = 1e30f;
@@ -74,11 +77,15 @@ struct Setup {
   std::int64_t words = 1;  // in an item
   std::int64_t step = 1;   // distance of two LLRs of a word
   std::int64_t most = 1;   // words in a block
+  float unit = 1;          // LLR of an element of 1
 
   /// Position of the first LLR of a word, among all words of a block.
   IQD_HOST_DEVICE std::int64_t begin_of(std::int64_t word, std::int64_t n) const noexcept {
     return word / words * item + word % words * (step == 1 ? n : 1);
   }
+  /// Whether the word is the last of its item: then the rest of the item is its own.
+  IQD_HOST_DEVICE bool ends_item(std::int64_t word) const noexcept { return word % words == words - 1; }
+  IQD_HOST_DEVICE std::int64_t rest_of(std::int64_t n) const noexcept { return item - words * n; }
 };
 
 /// One block; null: not wanted.
@@ -86,6 +93,16 @@ struct Job {
   const void* llr;
   std::uint8_t* bits;
   std::int32_t* iterations;
+  float* posterior;
+  float* extrinsic;
+  std::uint8_t* failed;
+
+  IQD_HOST_DEVICE bool is_soft() const noexcept { return posterior != nullptr || extrinsic != nullptr; }
+  /// Fills element `at` of the soft outputs.
+  IQD_HOST_DEVICE void put(std::int64_t at, float decided, float received, float unit) const noexcept {
+    if (posterior) posterior[at] = decided * unit;
+    if (extrinsic) extrinsic[at] = (decided - received) * unit;
+  }
 };
 
 /// A code, laid out for the CPU's loops: posteriors are in block columns, and the first chunk of each is repeated
@@ -115,10 +132,18 @@ class Decoder {
     int iterations = 0;
     bool good = false;  // all checks hold
   };
+  /// Calls f(type) with a number of the element type of LLRs.
+  template <class F> void with_element(const F& f) const noexcept {
+    if (setup_.element == Element::f32) f(float{});
+    if (setup_.element == Element::f16) f(f16{});
+    if (setup_.element == Element::i8) f(std::int8_t{});
+  }
   void load(const void* llr, std::int64_t begin, float* posterior) const noexcept;
   Outcome iterate_word(float* posterior, float* messages) const noexcept;
   /// Decides the bits; false if the posterior of an information bit is 0.
   bool decide(const float* posterior, std::uint8_t* bits) const noexcept;
+  /// Fills the soft outputs of a word, and of what is behind an item's words.
+  void put_soft(const Job& job, std::int64_t word, const float* posterior) const noexcept;
 
   Setup setup_;
   const LdpcCode& code_;
@@ -128,7 +153,10 @@ class Decoder {
 inline Job job_of(const StageIo& io) noexcept {
   return {.llr = io.in[0].data,
           .bits = reinterpret_cast<std::uint8_t*>(io.out[kBits].data),
-          .iterations = reinterpret_cast<std::int32_t*>(io.out[kIterations].data)};
+          .iterations = reinterpret_cast<std::int32_t*>(io.out[kIterations].data),
+          .posterior = reinterpret_cast<float*>(io.out[kPosterior].data),
+          .extrinsic = reinterpret_cast<float*>(io.out[kExtrinsic].data),
+          .failed = reinterpret_cast<std::uint8_t*>(io.out[kFailedWords].data)};
 }
 
 /// The CUDA half.

@@ -162,23 +162,23 @@ std::int64_t Decoder::decode(const Job& job, std::int64_t words, std::byte* scra
     std::fill_n(room.messages, std::ssize(code_.entries) * code_.lift, 0.0f);
     const Outcome outcome = iterate_word(room.posterior, room.messages);
     const bool known = decide(room.posterior, job.bits + w * code_.k());
-    failed += !(outcome.good && known);
+    const bool fails = !(outcome.good && known);
+    failed += fails;
+    if (job.failed) job.failed[w] = fails;
     if (job.iterations) job.iterations[w] = outcome.iterations;
+    if (job.is_soft()) put_soft(job, w, room.posterior);
   }
   return failed;
 }
 
 void Decoder::load(const void* llr, std::int64_t begin, float* posterior) const noexcept {
-  const auto load_as = [&](auto type) {
+  with_element([&](auto type) {
     const auto* from = static_cast<const decltype(type)*>(llr) + begin;
     for (int c = 0; c < code_.columns; ++c, posterior += layers_.pitch, from += code_.lift * setup_.step) {
       for (int i = 0; i < code_.lift; ++i) posterior[i] = usable_llr(as_float(from[i * setup_.step]));
       std::copy_n(posterior, kChunk, posterior + code_.lift);
     }
-  };
-  if (setup_.element == Element::f32) load_as(float{});
-  if (setup_.element == Element::f16) load_as(f16{});
-  if (setup_.element == Element::i8) load_as(std::int8_t{});
+  });
 }
 
 Decoder::Outcome Decoder::iterate_word(float* posterior, float* messages) const noexcept {
@@ -200,6 +200,22 @@ bool Decoder::decide(const float* posterior, std::uint8_t* bits) const noexcept 
       known &= posterior[i] != 0;
     }
   return known;
+}
+
+void Decoder::put_soft(const Job& job, std::int64_t word, const float* posterior) const noexcept {
+  with_element([&](auto type) {
+    const auto* const llr = static_cast<const decltype(type)*>(job.llr);
+    const auto put = [&](std::int64_t at, const float* decided) {
+      const float received = usable_llr(as_float(llr[at]));
+      job.put(at, decided ? *decided : received, received, setup_.unit);
+    };
+    std::int64_t at = setup_.begin_of(word, code_.n());
+    for (int c = 0; c < code_.columns; ++c, posterior += layers_.pitch)
+      for (int i = 0; i < code_.lift; ++i, at += setup_.step) put(at, posterior + i);
+    if (!setup_.ends_item(word)) return;
+    at = (word / setup_.words + 1) * setup_.item;
+    for (std::int64_t left = setup_.rest_of(code_.n()); left > 0; --left) put(at - left, nullptr);
+  });
 }
 
 }  // namespace iqd::ldpc_decoder

@@ -23,13 +23,29 @@ struct Block {
   const std::int32_t* items;
   std::uint8_t* failed;  // [word]
   std::int64_t* events;
-  std::int32_t* counts[3];
+  std::int32_t* counts[kFailedWords + 1];
 };
 
 __device__ float llr_at(const Setup& setup, const void* llr, std::int64_t at) {
   if (setup.element == Element::f32) return static_cast<const float*>(llr)[at];
   if (setup.element == Element::i8) return static_cast<const std::int8_t*>(llr)[at];
   return __half2float(static_cast<const __half*>(llr)[at]);
+}
+
+/// Fills the soft outputs of a word, and of what is behind an item's words; by all threads of a thread block.
+__device__ void put_soft(const Setup& setup, const Job& job, std::int64_t word, const float* posterior, int count) {
+  const std::int64_t begin = setup.begin_of(word, count);
+  const auto each = static_cast<int>(blockDim.x);
+  for (int n = static_cast<int>(threadIdx.x); n < count; n += each) {
+    const std::int64_t at = begin + n * setup.step;
+    job.put(at, posterior[n], usable_llr(llr_at(setup, job.llr, at)), setup.unit);
+  }
+  if (!setup.ends_item(word)) return;
+  const std::int64_t end = (word / setup.words + 1) * setup.item;
+  for (std::int64_t at = end - setup.rest_of(count) + threadIdx.x; at < end; at += each) {
+    const float received = usable_llr(llr_at(setup, job.llr, at));
+    job.put(at, received, received, setup.unit);
+  }
 }
 
 /// One thread block per word, one thread per row of a block row. If the lift is a multiple of 32, the threads of a warp
@@ -66,8 +82,10 @@ template <int kCode> __global__ void __launch_bounds__(RowThread<kCode>::kLift, 
     known = known && posterior[n] != 0;
   }
   good = __syncthreads_and(known) && good;
+  if (block.job.is_soft()) put_soft(setup, block.job, word, posterior, Thread::kN);
   if (i > 0) return;
   block.failed[word] = !good;
+  if (block.job.failed) block.job.failed[word] = !good;
   if (block.job.iterations) block.job.iterations[word] = made;
 }
 
@@ -87,7 +105,7 @@ __global__ void __launch_bounds__(kTallyThreads) count_words(const Setup setup, 
   if (threadIdx.x > 0) return;
   block.events[kWords] = words;
   block.events[kFailed] = failed;
-  *block.counts[kBits] = *block.counts[kIterations] = items;
+  for (std::int32_t* const count : block.counts) *count = items;
   *block.counts[kTally] = 1;
 }
 
@@ -113,7 +131,7 @@ class Run final : public StageRun {
                 .failed = reinterpret_cast<std::uint8_t*>(io.device_scratch),
                 .events = reinterpret_cast<std::int64_t*>(io.out[kTally].data),
                 .counts = {}};
-    for (std::size_t o = 0; o < 3; ++o) block.counts[o] = io.out[o].count;
+    for (std::size_t o = 0; o < io.out.size(); ++o) block.counts[o] = io.out[o].count;
     const auto words = static_cast<unsigned>(io.in[0].length * setup_.words);
     if (words > 0) kernel_<<<words, code_of(setup_.code).lift, 0, stream>>>(setup_, block);
     count_words<<<1, kTallyThreads, 0, stream>>>(setup_, block);

@@ -31,9 +31,11 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
               .item = in.item_size(),
               .words = words,
               .step = interleaved ? words : 1,
-              .most = context.most_new * words};
+              .most = context.most_new * words,
+              .unit = in.llr_scale > 0 ? static_cast<float>(in.llr_scale) : 1.0f};
     context.scratch_bytes = Decoder::scratch_bytes(code);
     declare(context.out, code, words, setup_.item == code.n());
+    for (const std::size_t o : {kPosterior, kExtrinsic}) context.out[o].hold(Element::f32, in.item);
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
@@ -43,7 +45,7 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
       auto* const events = io.out[kTally].row<std::int64_t>();
       events[kWords] = all;
       events[kFailed] = decoder.decode(job_of(io), all, io.scratch);
-      *io.out[kBits].count = *io.out[kIterations].count = *io.in[0].count;
+      for (const PortIo& out : io.out) *out.count = *io.in[0].count;
       *io.out[kTally].count = 1;
     });
   }
@@ -51,10 +53,10 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
  private:
   static void declare(std::span<PortShape> out, const LdpcCode& code, std::int64_t words, bool item_is_word) {
     for (PortShape& port : out) port.item.clear(), port.llr_scale = 0;
-    out[kBits].element = Element::u8;
+    out[kBits].element = out[kFailedWords].element = Element::u8;
     out[kIterations].element = Element::i32;
     if (!item_is_word)
-      for (const std::size_t o : {kBits, kIterations}) out[o].item = {{"word", words}};
+      for (const std::size_t o : {kBits, kIterations, kFailedWords}) out[o].item = {{"word", words}};
     out[kBits].item.push_back({"bit", code.k()});
     out[kTally].tally(kEvents);
   }
@@ -83,7 +85,12 @@ StageEntry entry() {
                       .dims = "[word][n]",
                       .nested = true,
                       .example = {{"n", 2304}}}},
-          .outputs = {{.name = "bits"}, {.name = "iterations", .can_omit = true}, {.name = "events", .tally = kEvents}},
+          .outputs = {{.name = "bits"},
+                      {.name = "iterations", .can_omit = true},
+                      {.name = "events", .tally = kEvents},
+                      {.name = "posterior", .can_omit = true},
+                      {.name = "extrinsic", .can_omit = true},
+                      {.name = "failed", .can_omit = true}},
           .make = make_stage<LdpcDecoderStage>,
           .sample = "ldpc_decoder: {iterations: 15}",
           .tolerance = 0};

@@ -58,7 +58,12 @@ struct Decoded {
   Bits bits;
   std::vector<std::int32_t> iterations;
   std::vector<std::int64_t> events;
-  friend bool operator==(const Decoded&, const Decoded&) = default;
+  Llrs posterior = {}, extrinsic = {};
+  Bits failed = {};
+  /// Without the soft outputs.
+  friend bool operator==(const Decoded& a, const Decoded& b) {
+    return a.bits == b.bits && a.iterations == b.iterations && a.events == b.events;
+  }
 };
 
 template <class T> std::vector<T> values_of(const StageOutput& output) {
@@ -82,8 +87,9 @@ template <class T> Decoded decode(const std::vector<T>& llr, const std::string& 
   for (const Problem& p : problems) ADD_FAILURE() << p.text();
   if (!problems.empty()) return {};
   const auto out = runner.run();
-  return {values_of<std::uint8_t>(out[kBits]), values_of<std::int32_t>(out[kIterations]),
-          values_of<std::int64_t>(out[kTally])};
+  return {values_of<std::uint8_t>(out[kBits]),  values_of<std::int32_t>(out[kIterations]),
+          values_of<std::int64_t>(out[kTally]), values_of<float>(out[kPosterior]),
+          values_of<float>(out[kExtrinsic]),    values_of<std::uint8_t>(out[kFailedWords])};
 }
 
 /// The elements of each check.
@@ -311,7 +317,8 @@ TEST(LdpcDecoder, ThreadsOfTheKernelGiveWhatTheProcessorGives) {
   constexpr std::size_t kCount = 8;
   const Sent sent(kCount, 1.2);
   const Decoded expected = decode(sent.llr);
-  Decoded is{{}, {}, {kCount, 0}};
+  Decoded is;
+  is.events = {kCount, 0};
   for (std::size_t w = 0; w < kCount; ++w) {
     Group<0> group(sent.llr.data() + w * kN, 0.75f);
     int made = 0;
@@ -321,10 +328,46 @@ TEST(LdpcDecoder, ThreadsOfTheKernelGiveWhatTheProcessorGives) {
     } while (made < 15 && !group.holds());
     for (std::size_t i = 0; i < kK; ++i) is.bits.push_back(group.posterior()[i] < 0);
     is.iterations.push_back(made);
-    is.events[kFailed] += !group.holds();
+    is.failed.push_back(!group.holds());
+    is.events[kFailed] += is.failed.back();
+    for (std::size_t i = 0; i < kN; ++i) {
+      is.posterior.push_back(group.posterior()[i]);
+      is.extrinsic.push_back(group.posterior()[i] - sent.llr[w * kN + i]);
+    }
   }
   EXPECT_EQ(is, expected);
+  EXPECT_EQ(is.failed, expected.failed);
+  EXPECT_EQ(is.posterior, expected.posterior);
+  EXPECT_EQ(is.extrinsic, expected.extrinsic);
   EXPECT_GT(expected.events[kFailed], 0);
+}
+
+TEST(LdpcDecoder, SoftOutputsStandWhereTheirLlrsStand) {
+  constexpr std::size_t kRest = 5;
+  Sent sent(2, 2.5);
+  Llrs frame(2 * kN + kRest, -3.5f);
+  for (std::size_t w = 0; w < 2; ++w)
+    for (std::size_t i = 0; i < kN; ++i) frame[2 * i + w] = sent.llr[w * kN + i];
+  const Decoded plain = decode(frame, "{interleave: frame}", frame.size());
+  ASSERT_EQ(plain.bits, sent.bits);
+  Bits word(kN);
+  for (std::size_t w = 0; w < 2; ++w) {
+    ldpc_encode(kCode, std::span(sent.bits).subspan(w * kK, kK), word);
+    for (std::size_t i = 0; i < kN; ++i) {
+      EXPECT_EQ(plain.posterior[2 * i + w] < 0, word[i] != 0) << w << ' ' << i;
+      EXPECT_EQ(plain.extrinsic[2 * i + w], plain.posterior[2 * i + w] - frame[2 * i + w]);
+    }
+  }
+  for (std::size_t i = 2 * kN; i < frame.size(); ++i) {
+    EXPECT_EQ(plain.posterior[i], -3.5f);
+    EXPECT_EQ(plain.extrinsic[i], 0.0f);
+  }
+}
+
+TEST(LdpcDecoder, NamesTheWordsThatFailed) {
+  Sent sent(3, 2.5);
+  std::fill_n(sent.llr.begin() + static_cast<std::ptrdiff_t>(kN), kN, 0.0f);
+  EXPECT_THAT(decode(sent.llr).failed, ElementsAre(0, 1, 0));
 }
 
 }  // namespace
