@@ -94,6 +94,10 @@ void check_ports(const StageEntry& entry, const std::vector<std::string>& given)
       throw UsageError(fmt::format("bench {}: '{}' does not begin with `port=` of an input", entry.name, text));
 }
 
+bool is_wanted(const InputSpec& spec, const BenchOptions& options) {
+  return !spec.optional || given_for(spec, options.arrays) || given_for(spec, options.items);
+}
+
 StageInput input_for(const InputSpec& spec, std::int64_t length, const BenchOptions& options) {
   if (const auto file = given_for(spec, options.arrays)) return repeated_input(*file, spec, length);
   const auto given = given_for(spec, options.items);

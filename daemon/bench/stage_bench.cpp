@@ -29,8 +29,10 @@ StageTrial trial_of(const StageEntry& entry, const BenchOptions& options, std::i
 
 std::unique_ptr<StageRunner> runner_for(const StageTrial& trial, const BenchOptions& options, Timed timed) {
   std::vector<StageInput> inputs;
-  for (const InputSpec& spec : trial.entry->inputs)
+  for (const InputSpec& spec : trial.entry->inputs) {
+    if (!is_wanted(spec, options)) break;  // optional inputs come last
     inputs.push_back(input_for(spec, trial.block * kBlocksOfInput, options));
+  }
   Problems problems;
   auto runner = make_runner(trial, inputs, timed, problems);
   if (report(problems)) throw UsageError(fmt::format("bench {}: invalid keys", trial.entry->name));

@@ -352,33 +352,35 @@ def stage(entry: Literal["mimo_channel_estimator"], /, *, carriers: int = ..., d
     "estimates channel and noise of OFDM frames and removes the pilots' common phase"
 
 @overload
-def stage(entry: Literal["mtt_detector"], /, *, lists: Literal['own', 'pooled'] = ...,
+def stage(entry: Literal["mtt_detector"], /, *, extrinsic: bool = ..., lists: Literal['own', 'pooled'] = ...,
           llr: Literal['f32', 'f16', 'i8'] = ..., llr_scale: float = ...,
           modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ..., variant: Literal['fast', 'paper'] = ...,
           name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'soft MIMO detection by multi-pass trellis traversal'
 
 @overload
-def stage(entry: Literal["exhaustive_detector"], /, *, llr: Literal['f32', 'f16', 'i8'] = ...,
+def stage(entry: Literal["exhaustive_detector"], /, *, extrinsic: bool = ..., llr: Literal['f32', 'f16', 'i8'] = ...,
           llr_scale: float = ..., modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'exact (max-log) soft MIMO detection, by exhaustive search'
 
 @overload
-def stage(entry: Literal["kbest_detector"], /, *, clip: float = ..., llr: Literal['f32', 'f16', 'i8'] = ...,
-          llr_scale: float = ..., modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ...,
-          survivors: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+def stage(entry: Literal["kbest_detector"], /, *, clip: float = ..., extrinsic: bool = ...,
+          llr: Literal['f32', 'f16', 'i8'] = ..., llr_scale: float = ...,
+          modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ..., survivors: int = ..., name: str = ...,
+          from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'soft MIMO detection with the K best paths'
 
 @overload
-def stage(entry: Literal["one_pass_detector"], /, *, clip: float = ..., llr: Literal['f32', 'f16', 'i8'] = ...,
-          llr_scale: float = ..., modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ..., name: str = ...,
+def stage(entry: Literal["one_pass_detector"], /, *, clip: float = ..., extrinsic: bool = ...,
+          llr: Literal['f32', 'f16', 'i8'] = ..., llr_scale: float = ...,
+          modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'soft MIMO detection by one pass through a trellis'
 
 @overload
-def stage(entry: Literal["lmmse_detector"], /, *, llr: Literal['f32', 'f16', 'i8'] = ..., llr_scale: float = ...,
-          modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ..., name: str = ...,
+def stage(entry: Literal["lmmse_detector"], /, *, extrinsic: bool = ..., llr: Literal['f32', 'f16', 'i8'] = ...,
+          llr_scale: float = ..., modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'soft linear (LMMSE) MIMO detection'
 

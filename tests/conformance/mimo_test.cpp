@@ -23,16 +23,19 @@ struct MimoCase {
   int rx, tx;
   double snr_db;
   std::int64_t of_channel = 1;  // vectors with the same channel
+  bool prior = false;
 };
 
 void PrintTo(const MimoCase& c, std::ostream* out) {
-  *out << c.stage << ' ' << c.keys << ' ' << c.tx << 'x' << c.rx << ", " << c.of_channel << " a channel";
+  *out << c.stage << ' ' << c.keys << ' ' << c.tx << 'x' << c.rx << ", " << c.of_channel << " a channel"
+       << (c.prior ? ", prior" : "");
 }
 
 struct MimoHeard {
   std::vector<cf32> y, h;
   std::vector<float> noise;
   std::vector<std::uint8_t> bits;
+  std::vector<float> prior;  // as a decoder gives it: some of it wrong
 };
 
 MimoHeard symbols_through(const MimoCase& c, std::int64_t vectors) {
@@ -63,15 +66,18 @@ MimoHeard symbols_through(const MimoCase& c, std::int64_t vectors) {
       heard.y.push_back(y);
     }
   }
+  std::normal_distribution<float> strength(3, 2.4F);
+  for (const std::uint8_t bit : heard.bits) heard.prior.push_back(bit ? -strength(generator) : strength(generator));
   return heard;
 }
 
 Ports detect_mimo(const MimoCase& c, const MimoHeard& heard, const std::string& backend) {
-  return run(c.stage, c.keys,
-             {items(heard.y, Element::cf32, "vector", {{"rx", c.rx}}),
-              items(heard.h, Element::cf32, "group", {{"rx", c.rx}, {"tx", c.tx}}),
-              items(heard.noise, Element::f32, "group", {})},
-             backend);
+  std::vector<StageInput> inputs{items(heard.y, Element::cf32, "vector", {{"rx", c.rx}}),
+                                 items(heard.h, Element::cf32, "group", {{"rx", c.rx}, {"tx", c.tx}}),
+                                 items(heard.noise, Element::f32, "group", {})};
+  if (c.prior)
+    inputs.push_back(items(heard.prior, Element::f32, "vector", {{"tx", c.tx}, {"bit", bits_of(c.modulation)}}));
+  return run(c.stage, c.keys, inputs, backend);
 }
 
 /// The same symbols as frames of carriers with several symbols each.
@@ -118,6 +124,14 @@ std::vector<MimoCase> mimo_cases() {
         const std::string name(enum_names(modulation)[static_cast<std::size_t>(modulation)]);
         all.push_back({stage, fmt::format("{{modulation: {}}}", name), modulation, rx, tx, snr, tx == 2 ? 12 : 1});
       }
+  for (const std::string_view stage : {"mtt_detector", "kbest_detector", "one_pass_detector", "lmmse_detector"})
+    for (const auto& [modulation, snr] : {std::pair{qpsk, 6.0}, {qam16, 12.0}, {qam64, 18.0}})
+      for (const auto& [rx, tx] : {std::pair{2, 2}, {4, 4}, {8, 4}, {3, 3}, {8, 8}}) {
+        const std::string name(enum_names(modulation)[static_cast<std::size_t>(modulation)]);
+        all.push_back({stage, fmt::format("{{modulation: {}}}", name), modulation, rx, tx, snr, 3, true});
+      }
+  for (const char* keys : {"lists: pooled", "extrinsic: false", "llr: i8"})
+    all.push_back({"mtt_detector", fmt::format("{{modulation: 16qam, {}}}", keys), qam16, 4, 4, 12, 3, true});
   for (const std::string_view stage : {"mtt_detector", "lmmse_detector"})
     for (const Modulation modulation : {qpsk, qam16})
       all.push_back({stage,

@@ -134,7 +134,37 @@ inline void expect_forms(const StageEntry& entry) {
   EXPECT_EQ(exact.run(x, false).llr, whole.llr);
 }
 
+/// A prior of 0 changes nothing; a vector that is erased takes none; NaN is 0; what is beyond the limit is the limit.
+/// `extrinsic: false` adds it.
+inline void expect_prior_edges(const StageEntry& entry) {
+  DetectorUnderTest plain(entry, "{modulation: 16qam}", 4, 2), with(entry, "{modulation: 16qam}", 4, 2, 4);
+  DetectorUnderTest whole(entry, "{modulation: 16qam, extrinsic: false}", 4, 2, 4);
+  Transmission x = random_transmission(4, 2, 4, 50, 0.3);
+  x.noise.assign(50, 0.3f);
+  x.noise[7] = -1;
+  const Detected before = plain.run(x);
+  x.prior.assign(400, 0.0f);
+  const Detected zero = with.run(x);
+  for (std::size_t i = 0; i < 400; ++i) EXPECT_NEAR(zero.llr[i], before.llr[i], 1e-3) << i;
+  x.prior.assign(400, kNotANumber);
+  EXPECT_TRUE(same_results(with.run(x), zero));
+  x.prior.assign(400, kInfinite);
+  const Detected limit = with.run(x);
+  x.prior.assign(400, mimo::kMostPrior);
+  EXPECT_TRUE(same_results(with.run(x), limit));
+  const Detected sum = whole.run(x);
+  for (std::size_t i = 0; i < 400; ++i) {
+    const bool erased = i / 8 == 7;
+    EXPECT_EQ(sum.llr[i], erased ? 0 : limit.llr[i] + mimo::kMostPrior);
+    EXPECT_EQ(limit.bits[i], sum.llr[i] < 0);
+  }
+  EXPECT_EQ(limit.events, (std::array<std::int64_t, 2>{50, 1}));
+  DetectorUnderTest wrong(entry, "{modulation: 16qam}", 4, 2, 2);
+  EXPECT_NE(wrong.complaints().find("input 'prior' has to have the 8 LLRs"), std::string::npos) << wrong.complaints();
+}
+
 inline void expect_detector_manners(const StageEntry& entry) {
+  expect_prior_edges(entry);
   expect_erasures(entry);
   expect_no_scale(entry);
   expect_finite(entry);

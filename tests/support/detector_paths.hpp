@@ -13,7 +13,7 @@ namespace iqd::testing {
 
 /// Of vector v: H P = Q R, z = Q^H y; column j of R belongs to antenna perm[j], the weakest remaining column first.
 struct SortedQr {
-  SortedQr(const Transmission& x, std::int64_t v) : perm(static_cast<std::size_t>(x.tx)) {
+  SortedQr(const Transmission& x, std::int64_t v) : x(x), v(v), perm(static_cast<std::size_t>(x.tx)) {
     using complex = std::complex<double>;
     const auto tx = static_cast<std::size_t>(x.tx);
     std::vector<std::vector<complex>> q(tx);
@@ -50,6 +50,8 @@ struct SortedQr {
     residual = inner(y, y).real();
   }
 
+  const Transmission& x;
+  std::int64_t v;
   std::vector<int> perm;
   std::vector<std::vector<std::complex<double>>> r;
   std::vector<std::complex<double>> z;
@@ -75,6 +77,7 @@ inline std::vector<Path> continued(const std::vector<Path>& paths, const SortedQ
       all.push_back(path);
       all.back().symbols.push_back(q);
       all.back().distance += std::norm(rest - qr.r[m][m] * points[static_cast<std::size_t>(q)]);
+      all.back().distance += qr.x.prior_cost(qr.v, qr.perm[m], q);
     }
   }
   return all;
@@ -89,7 +92,7 @@ inline double llr_of(const std::vector<Path>& paths, const SortedQr& qr, int bit
     double& best = least[path.symbols[qr.z.size() - 1 - row] >> (bits - 1 - b) & 1];
     best = std::min(best, path.distance);
   }
-  return std::clamp((least[1] - least[0]) / noise, -clip, clip);
+  return std::clamp((least[1] - least[0]) / noise - qr.x.prior_at(qr.v, t, b), -clip, clip);
 }
 
 /// Expects a detector's results to match the lists that `choose` keeps of all continuations of a row; returns how many
@@ -111,7 +114,7 @@ int expect_paths(const Detected& got, const Transmission& x, double clip, const 
         clipped += std::abs(want) == clip;
         // Rounding of distances up to some hundred, divided by the noise.
         EXPECT_NEAR(got.llr[at], want, 1e-4 * std::max(1.0, std::abs(want)) + 4e-6 / x.noise_at(v)) << v << " " << t;
-        EXPECT_EQ(got.bits[at], got.llr[at] < 0);
+        EXPECT_EQ(got.bits[at], got.llr[at] + x.prior_at(v, t, b) < 0);
       }
   }
   return clipped;

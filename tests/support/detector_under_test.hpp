@@ -37,12 +37,14 @@ inline std::vector<std::complex<double>> constellation(int bits) {
   return points;
 }
 
-/// y = H s + w, and what was sent: y [vector][rx], h [group][rx][tx], noise [1], symbols [vector][tx].
+/// y = H s + w, and what was sent: y [vector][rx], h [group][rx][tx], noise [1], symbols [vector][tx]. `prior`:
+/// [vector][tx][bit], or empty.
 struct Transmission {
   int rx = 4, tx = 4, bits = 2;
   std::vector<cf32> y, h;
   std::vector<float> noise;
   std::vector<int> symbols;
+  std::vector<float> prior = {};
 
   std::int64_t vectors() const { return std::ssize(y) / rx; }
   std::int64_t groups() const { return std::ssize(h) / rx / tx; }
@@ -51,6 +53,18 @@ struct Transmission {
     return h[static_cast<std::size_t>((v / (vectors() / groups()) * rx + n) * tx + t)];
   }
   double noise_at(std::int64_t v) const { return noise[static_cast<std::size_t>(v / (vectors() / std::ssize(noise)))]; }
+  double prior_at(std::int64_t v, int t, int b) const {
+    return prior.empty() ? 0 : mimo::usable_prior(prior[static_cast<std::size_t>((v * tx + t) * bits + b)]);
+  }
+  /// Of symbol number q: noise times the LLRs that it contradicts.
+  double prior_cost(std::int64_t v, int t, int q) const {
+    double cost = 0;
+    for (int b = 0; b < bits; ++b) {
+      const double llr = prior_at(v, t, b);
+      cost += std::max(0.0, (q >> (bits - 1 - b) & 1) != 0 ? llr : -llr);
+    }
+    return cost * noise_at(v);
+  }
 };
 
 inline std::complex<double> gaussian(std::mt19937& engine) {
@@ -81,6 +95,15 @@ inline Transmission random_transmission(int rx, int tx, int bits, std::int64_t v
   return x;
 }
 
+/// As a decoder gives them: for the bits that were sent, of this strength in the mean, and some of them wrong.
+inline void add_prior(Transmission& x, double strength) {
+  std::mt19937 engine(7);
+  std::normal_distribution<double> llr(strength, std::sqrt(2 * strength));
+  for (const int symbol : x.symbols)
+    for (int b = x.bits - 1; b >= 0; --b)
+      x.prior.push_back(static_cast<float>((symbol >> b & 1) != 0 ? -llr(engine) : llr(engine)));
+}
+
 struct Detected {
   std::vector<float> llr;  // [vector][tx][bit], also of f16 and i8
   std::vector<std::uint8_t> bits;
@@ -90,8 +113,8 @@ struct Detected {
 
 class DetectorUnderTest {
  public:
-  /// `yaml`: the stage's keys.
-  DetectorUnderTest(const StageEntry& entry, const std::string& yaml, int rx, int tx)
+  /// `yaml`: the stage's keys. `prior_bits`: of a symbol, if there is a prior.
+  DetectorUnderTest(const StageEntry& entry, const std::string& yaml, int rx, int tx, int prior_bits = 0)
       : stage_(entry.make()), in_(entry.inputs.size()) {
     const Document document = parse_document(yaml, "test.yaml", problems_);
     const Section section = read_fields(
@@ -103,7 +126,8 @@ class DetectorUnderTest {
     }
     in_[0].item = {{"rx", rx}};
     in_[1].item = {{"rx", rx}, {"tx", tx}};
-    in_[2].element = Element::f32;
+    in_[2].element = in_[3].element = Element::f32;
+    if (prior_bits > 0) in_[3].item = {{"tx", tx}, {"bit", prior_bits}};
     out_.assign(entry.outputs.size(), in_[0]);
     std::vector<Footprint> footprint(in_.size());
     ShapeContext context{.in = in_, .out = out_, .footprint = footprint, .most_new = kMost, .section = section};
@@ -121,14 +145,16 @@ class DetectorUnderTest {
 
   /// One block, in its own memory. Without `wanted`, optional ports are left out.
   Detected run(const Transmission& x, bool wanted = true) {
-    std::array<std::int32_t, 3> counts{static_cast<std::int32_t>(x.vectors()), static_cast<std::int32_t>(x.groups()),
-                                       static_cast<std::int32_t>(x.noise.size())};
+    const auto vectors_of_x = static_cast<std::int32_t>(x.vectors());
+    std::array<std::int32_t, 4> counts{vectors_of_x, static_cast<std::int32_t>(x.groups()),
+                                       static_cast<std::int32_t>(x.noise.size()), vectors_of_x};
     Transmission copy = x;
     const auto from = [&](auto& memory, std::size_t i) {
       memory.shrink_to_fit();
       return PortIo{.data = reinterpret_cast<std::byte*>(memory.data()), .length = counts[i], .count = &counts[i]};
     };
-    const std::vector<PortIo> in{from(copy.y, 0), from(copy.h, 1), from(copy.noise, 2)};
+    const std::vector<PortIo> in{from(copy.y, 0), from(copy.h, 1), from(copy.noise, 2),
+                                 copy.prior.empty() ? PortIo{} : from(copy.prior, 3)};
     Detected got;
     const auto vectors = static_cast<std::size_t>(x.vectors());
     const std::size_t values = vectors * static_cast<std::size_t>(x.tx * x.bits);

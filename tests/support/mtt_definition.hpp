@@ -21,7 +21,8 @@ class MttDefinition {
   using Complex = std::complex<double>;
   using Column = std::vector<Complex>;
 
-  MttDefinition(const Transmission& x, std::int64_t v) : x_(x), points_(constellation(x.bits)), noise_(x.noise_at(v)) {
+  MttDefinition(const Transmission& x, std::int64_t v)
+      : x_(x), v_(v), points_(constellation(x.bits)), noise_(x.noise_at(v)) {
     for (int t = 0; t < x.tx; ++t) {
       antenna_.push_back(t);
       h_.emplace_back();
@@ -99,7 +100,8 @@ class MttDefinition {
   double cost(const Path& path, int row, int q) const {
     Complex left = z_[at(row)];
     for (int j = row + 1; j < x_.tx; ++j) left -= r_[at(row)][at(j)] * points_[at(path.symbols[at(j)])];
-    return path.cost + std::norm(left - r_[at(row)][at(row)] * points_[at(q)]);
+    return path.cost + std::norm(left - r_[at(row)][at(row)] * points_[at(q)]) +
+           x_.prior_cost(v_, antenna_[at(row)], q);
   }
   Path continued(const Path& path, int row, int q) const {
     Path longer{cost(path, row, q), path.symbols};
@@ -136,10 +138,11 @@ class MttDefinition {
       double& of_bit = least[path.symbols[at(row)] >> (x_.bits - 1 - b) & 1];
       of_bit = std::min(of_bit, path.cost);
     }
-    return (least[1] - least[0]) / noise_;
+    return (least[1] - least[0]) / noise_ - x_.prior_at(v_, antenna_[at(row)], b);
   }
 
   const Transmission& x_;
+  std::int64_t v_;
   Column points_;
   double noise_;
   std::vector<Column> h_, r_;  // columns; rows
@@ -161,13 +164,18 @@ inline std::vector<double> exhaustive(const Transmission& x, std::int64_t v) {
         rest -= x.h_at(v, n, t) * points[all >> (x.tx - 1 - t) * x.bits & ((1u << x.bits) - 1)];
       distance += std::norm(rest);
     }
+    for (int t = 0; t < x.tx; ++t)
+      distance += x.prior_cost(v, t, static_cast<int>(all >> (x.tx - 1 - t) * x.bits & ((1u << x.bits) - 1)));
     for (std::size_t i = 0; i < values; ++i) {
       double& of_bit = least[i][all >> (values - 1 - i) & 1];
       of_bit = std::min(of_bit, distance);
     }
   }
   std::vector<double> llrs;
-  for (const auto& of_bit : least) llrs.push_back((of_bit[1] - of_bit[0]) / x.noise_at(v));
+  for (std::size_t i = 0; i < values; ++i) {
+    const int place = static_cast<int>(i);
+    llrs.push_back((least[i][1] - least[i][0]) / x.noise_at(v) - x.prior_at(v, place / x.bits, place % x.bits));
+  }
   return llrs;
 }
 

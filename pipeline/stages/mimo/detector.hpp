@@ -20,13 +20,17 @@
 /// h         [group][rx][tx]     cf32; the vectors divide evenly over the groups, in order: one channel serves several
 ///                               consecutive vectors
 /// noise     [1] or [group]      f32, variance of an antenna's complex noise
+/// prior     [vector][tx][bit]   f32, LLRs that are known before; left out: 0
 /// llr       [vector][tx][bit]   f32, f16 or i8, positive for bit 0; i8 in units of `llr_scale`, at most 127
 /// bits      [vector][tx][bit]   u8
-/// distance  [vector]            f32, |y - H s|^2 of the best s found
+/// distance  [vector]            f32, |y - H s|^2 of the best s found; with a prior plus noise times its cost of s
 /// events    [event]             i64: vectors, erased
 ///
 /// A vector is erased if any part of its y, h or noise is not finite, if its noise is below 0 or if its h is 0: LLRs
 /// and bits are 0, the distance is NaN. LLRs are finite: noise of 0 counts as the smallest normal number.
+///
+/// A bit that contradicts its prior costs |prior| more, at most kMostPrior; NaN counts as 0. `bits` are the signs of
+/// LLRs with the prior. `llr` is without it, so that a decoder learns only what is new, unless `extrinsic` is off.
 namespace iqd::mimo {
 
 enum class LlrForm : std::uint8_t { f32, f16, i8 };
@@ -40,16 +44,23 @@ inline constexpr std::string_view kDetectorEvents[] = {"vectors", "erased"};
 enum DetectorPort : std::size_t { kLlr, kBits, kDistance, kEvents };
 
 inline constexpr int kMostAntennas = 8;
+/// More would decide a bit alone.
+inline constexpr float kMostPrior = 20;
+IQD_HOST_DEVICE inline float usable_prior(float x) noexcept {
+  return x > kMostPrior ? kMostPrior : x < -kMostPrior ? -kMostPrior : x == x ? x : 0.0f;
+}
 
 struct DetectorKeys {
   Modulation modulation = Modulation::qpsk;
   LlrForm llr = LlrForm::f32;
   double llr_scale = 0.25;
+  bool extrinsic = true;
 
   void fields(FieldVisitor& v) {
     v.field("modulation", modulation, {.help = "of each transmit antenna, mapped as in TS 38.211"});
     v.field("llr", llr, {.help = "element type of LLRs; i8 saturates at 127, its header has llr_scale"});
     v.field("llr_scale", llr_scale, {.help = "LLR per unit of i8", .low = 1e-3, .high = 1e3});
+    v.field("extrinsic", extrinsic, {.help = "with a prior: LLRs without it, which a decoder can add up"});
   }
 };
 
@@ -60,6 +71,8 @@ struct DetectorShape {
   int bits = 0;  // per symbol
   LlrForm form = LlrForm::f32;
   float llr_scale = 1;
+  bool prior = false;  // there is one
+  bool extrinsic = true;
   std::int64_t vectors = 1;  // per item of y
   std::int64_t groups = 1;   // per item of h
   std::int64_t noises = 1;   // per item of noise
@@ -73,6 +86,7 @@ struct DetectorJob {
   const cf32* y;
   const cf32* h;
   const float* noise;
+  const float* prior;  // null: none
   void* llr;
   std::uint8_t* hard;
   float* distance;
@@ -80,6 +94,7 @@ struct DetectorJob {
   const std::int32_t* items_of_y;
   const std::int32_t* items_of_h;
   const std::int32_t* items_of_noise;
+  const std::int32_t* items_of_prior;
   std::int32_t* counts[4];  // of the outputs, by DetectorPort
 };
 
@@ -87,6 +102,7 @@ inline DetectorJob job_of(const StageIo& io) noexcept {
   DetectorJob job{.y = reinterpret_cast<const cf32*>(io.in[0].data),
                   .h = reinterpret_cast<const cf32*>(io.in[1].data),
                   .noise = reinterpret_cast<const float*>(io.in[2].data),
+                  .prior = reinterpret_cast<const float*>(io.in[3].data),
                   .llr = io.out[kLlr].data,
                   .hard = reinterpret_cast<std::uint8_t*>(io.out[kBits].data),
                   .distance = reinterpret_cast<float*>(io.out[kDistance].data),
@@ -94,23 +110,24 @@ inline DetectorJob job_of(const StageIo& io) noexcept {
                   .items_of_y = io.in[0].count,
                   .items_of_h = io.in[1].count,
                   .items_of_noise = io.in[2].count,
+                  .items_of_prior = io.in[3].count,
                   .counts = {}};
   for (std::size_t o = 0; o < 4; ++o) job.counts[o] = io.out[o].count;
   return job;
 }
 
 /// Number of vectors, and how many consecutive ones share a channel and a noise value. Zero vectors if they do not
-/// divide evenly, or without channels or noise values.
+/// divide evenly, without channels or noise values, or if a prior does not belong to them.
 struct Batch {
   std::int64_t vectors = 0;
   std::int64_t of_channel = 1;
   std::int64_t of_noise = 1;
 };
-IQD_HOST_DEVICE inline Batch batch_of(const DetectorShape& shape, std::int64_t items_of_y, std::int64_t items_of_h,
-                                      std::int64_t items_of_noise) noexcept {
-  const std::int64_t vectors = items_of_y * shape.vectors;
-  const std::int64_t channels = items_of_h * shape.groups;
-  const std::int64_t noises = items_of_noise * shape.noises;
+IQD_HOST_DEVICE inline Batch batch_of(const DetectorShape& shape, const DetectorJob& job) noexcept {
+  const std::int64_t vectors = *job.items_of_y * shape.vectors;
+  const std::int64_t channels = *job.items_of_h * shape.groups;
+  const std::int64_t noises = *job.items_of_noise * shape.noises;
+  if (shape.prior && *job.items_of_prior != *job.items_of_y) return {};
   if (channels < 1 || noises < 1 || vectors % channels != 0 || vectors % noises != 0) return {};
   return {vectors, vectors / channels, vectors / noises};
 }

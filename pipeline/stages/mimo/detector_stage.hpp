@@ -33,6 +33,7 @@ inline bool shape_detector(ShapeContext& context, const DetectorKeys& keys, Dete
   shape.bits = bits_of(keys.modulation);
   shape.form = keys.llr;
   shape.llr_scale = static_cast<float>(keys.llr_scale);
+  shape.extrinsic = keys.extrinsic;
   shape.vectors = y.item_size() / shape.rx;
   shape.groups = h.item_size() / (shape.rx * shape.tx);
   shape.noises = noise.item_size();
@@ -41,6 +42,12 @@ inline bool shape_detector(ShapeContext& context, const DetectorKeys& keys, Dete
     return wrong(h, "the groups of input 'h' do not divide the vectors of y evenly");
   if (shape.vectors % shape.noises != 0)
     return wrong(noise, "the values of input 'noise' do not divide the vectors of y evenly");
+
+  const PortShape& prior = context.in[3];
+  shape.prior = !prior.item.empty();
+  if (shape.prior && prior.item_size() != shape.vectors * shape.llrs())
+    return wrong(prior, fmt::format("input 'prior' has to have the {} LLRs of an item of y, [vector][tx][bit]",
+                                    shape.vectors * shape.llrs()));
 
   PortShape llr = y;
   llr.item.pop_back();
@@ -98,7 +105,7 @@ template <class Run, class... Keys>
 std::unique_ptr<StageRun> detector_cpu_run(Run run, const DetectorShape& shape, const Keys&... keys) {
   return cpu_run([run, shape, keys...](const StageIo& io) noexcept {
     const DetectorJob job = job_of(io);
-    const Batch batch = batch_of(shape, *job.items_of_y, *job.items_of_h, *job.items_of_noise);
+    const Batch batch = batch_of(shape, job);
     const std::int64_t erased = run(shape, keys..., job, batch, io.scratch);
     for (const std::size_t o : {kLlr, kBits, kDistance})
       *job.counts[o] = static_cast<std::int32_t>(batch.vectors / shape.vectors);
@@ -115,7 +122,13 @@ inline std::vector<InputSpec> detector_inputs() {
            .dims = "[group][rx][tx]",
            .nested = true,
            .example = {{"rx", 4}, {"tx", 4}}},
-          {.name = "noise", .elements = {Element::f32}, .dims = "[group]", .nested = true, .variance = true}};
+          {.name = "noise", .elements = {Element::f32}, .dims = "[group]", .nested = true, .variance = true},
+          {.name = "prior",
+           .elements = {Element::f32},
+           .dims = "[vector][tx][bit]",
+           .optional = true,
+           .nested = true,
+           .example = {{"tx", 4}, {"bit", 2}}}};
 }
 inline std::vector<OutputSpec> detector_outputs() {
   return {{.name = "llr"},

@@ -53,7 +53,7 @@ static_assert(sizeof(Tally) <= kTallyBytes);
 
 /// The counts of inputs and outputs are in host memory, so they are read and written only once.
 static __global__ void begin_tally(const DetectorShape shape, const DetectorJob job, Tally* tally) {
-  const Batch batch = batch_of(shape, *job.items_of_y, *job.items_of_h, *job.items_of_noise);
+  const Batch batch = batch_of(shape, job);
   *tally = {batch, Divisor(shape.llrs() / 2), 0, 0};
   for (const int o : {kLlr, kBits, kDistance})
     *job.counts[o] = static_cast<std::int32_t>(batch.vectors / shape.vectors);
@@ -171,6 +171,13 @@ template <int kTx> __device__ Triangle<kTx> triangulate_vector(const Tile& tile,
   return triangulate<false>(scaled(received<kTx, kMostAntennas, false>(tile, shape)), shape.bits);
 }
 
+/// The prior of a bit of this thread's vector; 0 for antennas that do not exist, and without a vector.
+__device__ inline float prior_of(const DetectorShape& shape, const DetectorJob& job, const Tile& tile, int antenna,
+                                 int bit) {
+  if (antenna >= shape.tx || !tile.has_vector()) return 0;
+  return usable_prior(job.prior[(tile.vector() * shape.tx + antenna) * shape.bits + bit]);
+}
+
 /// Collects the LLRs of a thread block's vectors in shared memory, and writes them in order, in their element type.
 class Results {
  public:
@@ -198,7 +205,9 @@ class Results {
 
   /// All threads call it after their last put.
   __device__ void flush() {
-    for (int i = 0; erased_ && i < pairs_.n; ++i) llr_[static_cast<int>(threadIdx.x) * (pairs_.n | 1) + i] = {0, 0};
+    const float nothing = shape_.prior ? NAN : 0;  // erased vectors have no prior either
+    for (int i = 0; erased_ && i < pairs_.n; ++i)
+      llr_[static_cast<int>(threadIdx.x) * (pairs_.n | 1) + i] = {nothing, nothing};
     __syncthreads();
     if (shape_.form == LlrForm::f32)
       write(static_cast<float2*>(job_.llr), [](float x) { return fminf(fmaxf(x, -FLT_MAX), FLT_MAX); });
@@ -216,11 +225,20 @@ class Results {
   template <class Pair, class AsElement> __device__ void write(Pair* llrs, const AsElement& as_element) const {
     const std::int64_t first = tile_.first * pairs_.n;
     auto* const bits = reinterpret_cast<uchar2*>(job_.hard);
+    const auto* const priors = shape_.prior ? reinterpret_cast<const float2*>(job_.prior) + first : nullptr;
     for (int i = static_cast<int>(threadIdx.x); i < tile_.count * pairs_.n; i += static_cast<int>(blockDim.x)) {
       const int row = pairs_.quotient(i);
-      const float2 llr = llr_[row * (pairs_.n | 1) + i - row * pairs_.n];
+      float2 llr = llr_[row * (pairs_.n | 1) + i - row * pairs_.n];
+      float2 whole = llr;
+      if (priors) {
+        if (isnan(llr.x))
+          llr = whole = {0, 0};
+        else
+          whole = {llr.x + usable_prior(priors[i].x), llr.y + usable_prior(priors[i].y)};
+        if (!shape_.extrinsic) llr = whole;
+      }
       if (llrs) llrs[first + i] = Pair{as_element(llr.x), as_element(llr.y)};
-      if (bits) bits[first + i] = uchar2{llr.x < 0, llr.y < 0};
+      if (bits) bits[first + i] = uchar2{whole.x < 0, whole.y < 0};
     }
   }
 

@@ -49,10 +49,40 @@ struct Runs {
   std::int64_t count;
 };
 
-/// LLR from the least costs with bit 0 and with bit 1.
-HWY_INLINE V llr_of(const Front& f, V zero, V one) {
+/// LLR of a bit, without its prior, from the least costs with bit 0 and with bit 1.
+HWY_INLINE V llr_of(const Front& f, int row, int bit, V zero, V one) {
   const V most = all(std::numeric_limits<float>::max());
-  return hn::Max(hn::Neg(most), hn::Min(most, hn::Div(hn::Sub(one, zero), f.noise.get())));
+  const V llr = hn::Div(hn::Sub(one, zero), f.noise.get());
+  return hn::Max(hn::Neg(most), hn::Min(most, hn::Sub(llr, f.prior[row][bit].get())));
+}
+
+inline void clear_prior(Front& f) {
+  for (int row = 0; row < f.tx; ++row) {
+    for (int b = 0; b < f.bits; ++b) f.prior[row][b].set(all(0));
+    for (auto& of_axis : f.level_cost[row])
+      for (Real& cost : of_axis) cost.set(all(0));
+  }
+}
+/// Loads the priors of the vectors, and what each level costs by them.
+inline void load_prior(Front& f, const float* prior) {
+  constexpr float kMostNoise = 1e30f;  // costs stay finite
+  const int half = f.bits / 2;
+  const V noise = hn::Min(f.noise.get(), all(kMostNoise));
+  for (int row = 0; row < f.tx; ++row) {
+    for (int l = 0; l < lanes(); ++l) {
+      const float* const symbol = prior + (f.vector[l] * f.tx + static_cast<int>(f.antenna[row].at[l])) * f.bits;
+      for (int b = 0; b < f.bits; ++b) f.prior[row][b].at[l] = f.erased.at[l] > 0 ? 0 : usable_prior(symbol[b]);
+    }
+    for (int axis = 0; axis < 2; ++axis)
+      for (int i = 0; i < 1 << half; ++i) {
+        V cost = all(0);
+        for (int b = 0; b < half; ++b) {
+          const V llr = f.prior[row][2 * b + axis].get();
+          cost = hn::Add(cost, hn::Max(all(0), (i >> (half - 1 - b) & 1) != 0 ? llr : hn::Neg(llr)));
+        }
+        f.level_cost[row][axis][i].set(hn::Mul(cost, noise));
+      }
+  }
 }
 
 template <class T> HWY_INLINE V rounded_to(V llr, float scale) {
@@ -78,17 +108,23 @@ template <class T> void put_llrs(Front& f, float scale, T* to) {
   }
 }
 
+/// The signs of LLRs with the prior.
+template <bool kPrior> void put_bits(const Front& f, std::uint8_t* to) {
+  for (int row = 0; row < f.tx; ++row)
+    for (int l = 0; l < lanes(); ++l) {
+      std::uint8_t* const symbol = to + (f.vector[l] * f.tx + static_cast<int>(f.antenna[row].at[l])) * f.bits;
+      for (int b = 0; f.in_use[l] && b < f.bits; ++b)
+        symbol[b] = f.llr[row][b].at[l] + (kPrior ? f.prior[row][b].at[l] : 0) < 0;
+    }
+}
+
 inline std::int64_t put_results(Front& f, const DetectorShape& shape, const DetectorJob& job) {
   const auto erased = hn::Gt(f.erased.get(), all(0));
   std::int64_t count = 0;
   for (int l = 0; l < lanes(); ++l) count += f.in_use[l] && f.erased.at[l] > 0;
   for (int row = 0; row < f.tx; ++row)
     for (int b = 0; b < f.bits; ++b) f.llr[row][b].set(hn::IfThenZeroElse(erased, f.llr[row][b].get()));
-  for (int row = 0; job.hard && row < f.tx; ++row)
-    for (int l = 0; l < lanes(); ++l) {
-      std::uint8_t* const symbol = job.hard + (f.vector[l] * f.tx + static_cast<int>(f.antenna[row].at[l])) * f.bits;
-      for (int b = 0; f.in_use[l] && b < f.bits; ++b) symbol[b] = f.llr[row][b].at[l] < 0;
-    }
+  if (job.hard) f.has_prior ? put_bits<true>(f, job.hard) : put_bits<false>(f, job.hard);
   if (job.distance) {
     const V down = hn::Div(all(1), f.half.get()), further = hn::Div(all(1), f.rest.get());
     V distance = hn::Add(f.least.get(), f.residual.get());
@@ -98,6 +134,8 @@ inline std::int64_t put_results(Front& f, const DetectorShape& shape, const Dete
       if (f.in_use[l]) job.distance[f.vector[l]] = f.least.at[l];
   }
   if (!job.llr) return count;
+  for (int row = 0; !shape.extrinsic && row < f.tx; ++row)
+    for (int b = 0; b < f.bits; ++b) f.llr[row][b].set(hn::Add(f.llr[row][b].get(), f.prior[row][b].get()));
   if (shape.form == LlrForm::f32) put_llrs(f, 1, static_cast<float*>(job.llr));
   if (shape.form == LlrForm::f16) put_llrs(f, 1, static_cast<f16*>(job.llr));
   if (shape.form == LlrForm::i8) put_llrs(f, shape.llr_scale, static_cast<std::int8_t*>(job.llr));
@@ -111,6 +149,8 @@ template <class Search> std::int64_t detect_all(const DetectorShape& shape, cons
   f.rx = shape.rx;
   f.tx = shape.tx;
   f.bits = shape.bits;
+  f.has_prior = shape.prior;
+  clear_prior(f);
   const Runs runs(batch);
   const auto* const y = reinterpret_cast<const float*>(job.y);
   const auto* const h = reinterpret_cast<const float*>(job.h);
@@ -133,6 +173,7 @@ template <class Search> std::int64_t detect_all(const DetectorShape& shape, cons
         noise.at[l] = job.noise[f.vector[l] / batch.of_noise];
       }
       load_vector(f, y + first * 2 * f.rx, hn::Load(I(), at), noise.get());
+      if (f.has_prior) load_prior(f, job.prior);
       search(f);
       erased += put_results(f, shape, job);
     }

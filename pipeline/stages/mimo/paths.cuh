@@ -15,11 +15,12 @@ constexpr int threads_for(int bits) {
   return bits < 5 ? 1 << bits : 32;
 }
 
-/// What the threads of a vector exchange: z and R before the search, and the differences of the bits' least distances
-/// after it. Consecutive numbers are kTileVectors apart.
+/// What the threads of a vector exchange: z, R, the antenna of each row and the noise before the search, and the
+/// differences of the bits' least distances after it. Consecutive numbers are kTileVectors apart.
 template <int kTx, int kBits> class Exchange {
  public:
-  static constexpr int kIn = 3 * kTx + kTx * (kTx - 1);
+  static constexpr int kRows = 3 * kTx + kTx * (kTx - 1);  // behind z and R: antennas, noise
+  static constexpr int kIn = kRows + kTx + 1;
   static constexpr int kOut = kTx * kBits + 1;
   static constexpr std::size_t kBytes = (kIn > kOut ? kIn : kOut) * kTileVectors * sizeof(float);
 
@@ -33,12 +34,15 @@ template <int kTx, int kBits> class Exchange {
       (*this)(2 * m) = usable(r.y[m].x);
       (*this)(2 * m + 1) = usable(r.y[m].y);
       (*this)(2 * kTx + m) = usable(r.diagonal[m]);
+      (*this)(kRows + m) = static_cast<float>(r.antenna[m]);
 #pragma unroll
       for (int row = 0; row < m; ++row) {
         (*this)(place(row, m)) = usable(r.above[row][m].x);
         (*this)(place(row, m) + 1) = usable(r.above[row][m].y);
       }
     }
+    constexpr float kMostNoise = 1e30f;  // costs of a prior stay finite
+    (*this)(kRows + kTx) = fminf(usable(r.noise), kMostNoise);
   }
   IQD_HOST_DEVICE float2 z(int m) const {
     return {(*this)(2 * m), (*this)(2 * m + 1)};
@@ -48,6 +52,12 @@ template <int kTx, int kBits> class Exchange {
   }
   IQD_HOST_DEVICE float2 above(int row, int column) const {
     return {(*this)(place(row, column)), (*this)(place(row, column) + 1)};
+  }
+  IQD_HOST_DEVICE int antenna(int m) const {
+    return static_cast<int>((*this)(kRows + m));
+  }
+  IQD_HOST_DEVICE float noise() const {
+    return (*this)(kRows + kTx);
   }
   /// [row][bit]: least distance with bit 1 minus that with bit 0, infinite where one is missing. least(): the least
   /// distance of all.
@@ -108,8 +118,11 @@ template <class Group, int kTx, int kBits> class Paths {
   }
 
   /// Goes down all rows: `choose()` puts the continuations and returns their number. All threads of the group call it.
-  template <class Choose> IQD_HOST_DEVICE void descend(const Exchange<kTx, kBits>& x, const Choose& choose) {
+  /// `prior`: [antenna][bit], null without one.
+  template <class Choose>
+  IQD_HOST_DEVICE void descend(const Exchange<kTx, kBits>& x, const float* prior, const Choose& choose) {
     size_ = 1;
+    prior_ = prior;
     for (row_ = kTx - 1; row_ >= 0; --row_) {
       find_costs(x);
       group_.sync();
@@ -150,7 +163,21 @@ template <class Group, int kTx, int kBits> class Paths {
       const float re = fmaf(-diagonal, level(i), e.x), im = fmaf(-diagonal, level(i), e.y);
       cost_re_[k * kPitch + i] = fmaf(re, re, row_ == kTx - 1 ? 0.0f : distance_[k]);
       cost_im_[k * kPitch + i] = im * im;
+      if (!prior_) continue;
+      const float* const prior = prior_ + x.antenna(row_) * kBits;
+      cost_re_[k * kPitch + i] += x.noise() * cost_by_prior(prior, i);
+      cost_im_[k * kPitch + i] += x.noise() * cost_by_prior(prior + 1, i);
     }
+  }
+  /// Of a level, by every second of these LLRs.
+  IQD_HOST_DEVICE static float cost_by_prior(const float* llr, int level) {
+    float cost = 0;
+#pragma unroll
+    for (int b = 0; b < kHalf; ++b) {
+      const float prior = usable_prior(llr[2 * b]);
+      cost += fmaxf(0, level >> (kHalf - 1 - b) & 1 ? prior : -prior);
+    }
+    return cost;
   }
 
   /// Subtracts the chosen symbols from the rows below.
@@ -195,6 +222,7 @@ template <class Group, int kTx, int kBits> class Paths {
 
   Group group_;
   int most_, size_ = 0, row_ = 0;
+  const float* prior_ = nullptr;
   float2* rest_;  // [row][k]: residual of z
   float2* next_;
   float* cost_re_;  // [k][level]

@@ -117,6 +117,11 @@ class Paths {
         cost_re_[k * levels() + i].set(hn::MulAdd(x, x, so_far));
         cost_im_[k * levels() + i].set(hn::Mul(y, y));
       }
+      for (int i = 0; f.has_prior && i < levels(); ++i) {
+        Real &cost_re = cost_re_[k * levels() + i], &cost_im = cost_im_[k * levels() + i];
+        cost_re.set(hn::Add(cost_re.get(), f.level_cost[m][0][i].get()));
+        cost_im.set(hn::Add(cost_im.get(), f.level_cost[m][1][i].get()));
+      }
     }
   }
 
@@ -161,7 +166,7 @@ class Paths {
     f.least.set(best);
     for (int m = 0; m < tx_; ++m)
       for (int b = 0; b < bits_; ++b) {
-        const V llr = llr_of(f, least[m][b][0].get(), least[m][b][1].get());
+        const V llr = llr_of(f, m, b, least[m][b][0].get(), least[m][b][1].get());
         f.llr[m][b].set(hn::Max(all(-clip), hn::Min(all(clip), llr)));
       }
   }

@@ -74,8 +74,10 @@ __device__ void search_vectors(const DetectorShape& shape, const DetectorJob& jo
   if (number < layout.groups) {
     const auto group = cooperative_groups::tiled_partition<kThreads>(cooperative_groups::this_thread_block());
     TilePaths<kTx, kBits> paths(group, most, work + number * layout.of_group);
+    const float* const priors = shape.prior ? job.prior + tile.first * shape.llrs() : nullptr;
     for (int v = number; v < tile.count; v += layout.groups)
-      paths.descend(Exchange<kTx, kBits>(exchange, v), [&] { return choose(paths); });
+      paths.descend(Exchange<kTx, kBits>(exchange, v), priors ? priors + v * shape.llrs() : nullptr,
+                    [&] { return choose(paths); });
   }
   __syncthreads();
   Results results(shape, job, tile, r.erased, work);
@@ -85,7 +87,8 @@ __device__ void search_vectors(const DetectorShape& shape, const DetectorJob& jo
     float llr[kBits];
 #pragma unroll
     for (int b = 0; b < kBits; ++b) {
-      llr[b] = fminf(fmaxf(mine.gap(m, b) / r.noise, -clip), clip);
+      const float prior = shape.prior ? prior_of(shape, job, tile, r.antenna[m], b) : 0;
+      llr[b] = fminf(fmaxf(mine.gap(m, b) / r.noise - prior, -clip), clip);
     }
     results.put_antenna(r.antenna[m], llr);
   }

@@ -26,6 +26,7 @@ namespace iqd::mimo::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 inline constexpr int kMostLanes = 16;
+inline constexpr int kMostLevels = 16;  // of an axis
 using F = hn::CappedTag<float, kMostLanes>;
 using I = hn::RebindToSigned<F>;
 using V = hn::Vec<F>;
@@ -104,6 +105,10 @@ struct Front {
   // what the search fills
   Real llr[kMostAntennas][kMostAntennas];  // [row][bit]
   Real least;                              // |z - R s|^2 of the best s
+  // of the prior; 0 without one
+  bool has_prior;
+  Real prior[kMostAntennas][kMostAntennas];        // [row][bit]: LLR
+  Real level_cost[kMostAntennas][2][kMostLevels];  // [row][axis][label]: noise times its cost
 };
 
 /// Element `n` after each lane's position.

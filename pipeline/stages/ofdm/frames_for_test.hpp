@@ -48,9 +48,9 @@ struct Signal : Scene {
     for (std::int64_t symbol = 0; symbol < format.symbols(); ++symbol)
       for (std::int64_t c = 0; c < format.carriers; ++c) {
         const auto x = sent(symbol, c);
-        const complex other = interferer > 0 ? complex(normal(), normal()) / std::sqrt(2.0) : 0;
+        const complex other = interferer > 0 ? complex{normal(), normal()} / std::sqrt(2.0) : 0;
         for (std::int64_t r = 0; r < rx; ++r) {
-          complex sum(normal() * std::sqrt(noise / 2), normal() * std::sqrt(noise / 2));
+          complex sum{normal() * std::sqrt(noise / 2), normal() * std::sqrt(noise / 2)};
           for (std::int64_t a = 0; a < format.tx; ++a) sum += turn_of(symbol) * gain(c, r, a, symbol) * x[index(a)];
           sum += other * std::polar(std::sqrt(interferer), 2.0 * static_cast<double>(r * r));
           y.emplace_back(level(r) * sum);
@@ -68,11 +68,12 @@ struct Signal : Scene {
   }
 
  private:
+  /// In braces, for their order: then each compiler makes the same frames.
   double normal() { return normal_(engine_); }
 
   void draw() {
     gains_.resize(delays.size() * index(rx * format.tx));
-    for (complex& g : gains_) g = complex(normal(), normal()) / std::sqrt(2.0 * static_cast<double>(delays.size()));
+    for (complex& g : gains_) g = complex{normal(), normal()} / std::sqrt(2.0 * static_cast<double>(delays.size()));
     s.resize(index(format.data_carriers() * format.data_symbols() * format.tx));
     for (complex& v : s) v = complex(engine_() % 2 ? 1 : -1, engine_() % 2 ? 1 : -1) / std::sqrt(2.0);
     h.clear();

@@ -17,8 +17,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 using mimo::kMostAntennas;
 using namespace mimo::HWY_NAMESPACE;
 
-constexpr int kMostLevels = 16;  // per axis
-
 HWY_INLINE void lower(Real& to, V value) {
   to.set(hn::Min(to.get(), value));
 }
@@ -53,8 +51,8 @@ class Tree {
     const ComplexV e = rest_[m][m].get();
     for (int l = 0; l < levels_; ++l) {
       const V x = hn::NegMulAdd(diagonal, all(level_[l]), e.re), y = hn::NegMulAdd(diagonal, all(level_[l]), e.im);
-      re[l].set(hn::MulAdd(x, x, so_far));
-      im[l].set(hn::Mul(y, y));
+      re[l].set(hn::Add(hn::MulAdd(x, x, so_far), front_->level_cost[m][0][l].get()));
+      im[l].set(hn::Add(hn::Mul(y, y), front_->level_cost[m][1][l].get()));
       best_re = hn::Min(best_re, re[l].get());
       best_im = hn::Min(best_im, im[l].get());
     }
@@ -86,7 +84,7 @@ class Tree {
       V& of_bit = least[l >> (front_->bits / 2 - 1 - b / 2) & 1];
       of_bit = hn::Min(of_bit, least_[m][b % 2][l].get());
     }
-    return llr_of(*front_, least[0], least[1]);
+    return llr_of(*front_, m, b, least[0], least[1]);
   }
 
   const Front* front_;

@@ -32,6 +32,7 @@ struct Everything {
           e -= x.h_at(v, n, t) * points[static_cast<std::size_t>(all >> (x.tx - 1 - t) * x.bits & ((1 << x.bits) - 1))];
         d += std::norm(e);
       }
+      for (int t = 0; t < x.tx; ++t) d += x.prior_cost(v, t, all >> (x.tx - 1 - t) * x.bits & ((1 << x.bits) - 1));
       best = std::min(best, d);
       for (int b = 0; b < llrs; ++b) {
         double& of_bit = least[static_cast<std::size_t>(b)][all >> (llrs - 1 - b) & 1];
@@ -50,22 +51,26 @@ TEST(ExhaustiveDetector, TriesEverything) {
     int rx, tx, bits, vectors;
     double noise;
   } cases[] = {{1, 1, 8, 21, 0.01}, {2, 2, 6, 17, 0.05}, {4, 2, 4, 33, 0.1}, {4, 4, 2, 33, 0.4}, {3, 3, 4, 5, 1e-4}};
-  for (const auto& c : cases) {
-    const Transmission x = random_transmission(c.rx, c.tx, c.bits, c.vectors, c.noise);
-    const char* keys[] = {"{modulation: qpsk}", "{modulation: 16qam}", "{modulation: 64qam}", "{modulation: 256qam}"};
-    const Detected got = DetectorUnderTest(entry(), keys[c.bits / 2 - 1], c.rx, c.tx).run(x);
-    for (std::int64_t v = 0; v < c.vectors; ++v) {
-      const Everything want(x, v);
-      for (std::size_t b = 0; b < want.least.size(); ++b) {
-        const double llr = (want.least[b][1] - want.least[b][0]) / x.noise_at(v);
-        const std::size_t at = static_cast<std::size_t>(v) * want.least.size() + b;
-        // Rounding of distances of up to some hundred, divided by the noise.
-        EXPECT_NEAR(got.llr[at], llr, 1e-4 * std::max(1.0, std::abs(llr)) + 4e-6 / c.noise) << c.tx << " " << v;
-        EXPECT_EQ(got.bits[at], got.llr[at] < 0);
+  for (const auto& c : cases)
+    for (const int prior_bits : {0, c.bits}) {
+      Transmission x = random_transmission(c.rx, c.tx, c.bits, c.vectors, c.noise);
+      if (prior_bits > 0) testing::add_prior(x, 3);
+      const char* keys[] = {"{modulation: qpsk}", "{modulation: 16qam}", "{modulation: 64qam}", "{modulation: 256qam}"};
+      const Detected got = DetectorUnderTest(entry(), keys[c.bits / 2 - 1], c.rx, c.tx, prior_bits).run(x);
+      for (std::int64_t v = 0; v < c.vectors; ++v) {
+        const Everything want(x, v);
+        for (int b = 0; b < want.llrs; ++b) {
+          const auto at = static_cast<std::size_t>(v * want.llrs + b);
+          const auto& of_bit = want.least[static_cast<std::size_t>(b)];
+          const double prior = x.prior_at(v, b / x.bits, b % x.bits);
+          const double llr = (of_bit[1] - of_bit[0]) / x.noise_at(v) - prior;
+          // Rounding of distances of up to some hundred, divided by the noise.
+          EXPECT_NEAR(got.llr[at], llr, 1e-4 * std::max(1.0, std::abs(llr)) + 4e-6 / c.noise) << c.tx << " " << v;
+          EXPECT_EQ(got.bits[at], got.llr[at] + prior < 0);
+        }
+        EXPECT_NEAR(got.distance[static_cast<std::size_t>(v)], want.best, 1e-5 * std::max(want.best, 0.1));
       }
-      EXPECT_NEAR(got.distance[static_cast<std::size_t>(v)], want.best, 1e-5 * std::max(want.best, 0.1));
     }
-  }
 }
 
 TEST(ExhaustiveDetector, RefusesWhatWouldTakeForEver) {

@@ -29,7 +29,7 @@ void Config::fields(FieldVisitor& v) {
 
 StageEntry entry() {
   return mimo::detector_entry("kbest_detector", "soft MIMO detection with the K best paths",
-                              make_stage<KbestDetectorStage>, "kbest_detector: {modulation: 16qam}", 1e-4);
+                              make_stage<KbestDetectorStage>, "kbest_detector: {modulation: qpsk}", 1e-4);
 }
 
 }  // namespace iqd::kbest_detector

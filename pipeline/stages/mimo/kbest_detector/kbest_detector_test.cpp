@@ -48,11 +48,13 @@ TEST(KbestDetector, KeepsTheBestPaths) {
                {3, 3, 6, 9, 0.02, "{modulation: 64qam}", 8, 64},
                {1, 1, 8, 9, 0.001, "{modulation: 256qam}", 8, 256}};
   int clipped = 0;
-  for (const auto& c : cases) {
-    const auto x = random_transmission(c.rx, c.tx, c.bits, c.vectors, c.noise);
-    clipped += testing::expect_paths(DetectorUnderTest(entry(), c.keys, c.rx, c.tx).run(x), x, c.clip,
-                                     [&](const std::vector<Path>& all) { return best_of(all, c.survivors); });
-  }
+  for (const auto& c : cases)
+    for (const int prior_bits : {0, c.bits}) {
+      auto x = random_transmission(c.rx, c.tx, c.bits, c.vectors, c.noise);
+      if (prior_bits > 0) testing::add_prior(x, 3);
+      clipped += testing::expect_paths(DetectorUnderTest(entry(), c.keys, c.rx, c.tx, prior_bits).run(x), x, c.clip,
+                                       [&](const std::vector<Path>& all) { return best_of(all, c.survivors); });
+    }
   EXPECT_GT(clipped, 100);
 }
 

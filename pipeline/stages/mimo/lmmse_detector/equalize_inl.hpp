@@ -3,7 +3,8 @@
 //
 // The arithmetic of lmmse_detector, rounded alike on CPU and GPU. The CPU code includes it within a namespace once for
 // each SIMD target, where a Value is a register of one number per vector; the CUDA code includes it with Value = float.
-// The includer defines Value and number, root, least, greatest and sign (1, or -1 where its argument is below 0).
+// The includer defines Value and number, root, least, greatest, sign (1, or -1 where its argument is below 0) and
+// exponential.
 
 // The constructors are written down since GCC compiles implicit ones without the target's instructions, and then cannot
 // construct ARM's registers.
@@ -128,19 +129,88 @@ struct Decision {
   Value llr[2][4];  // by axis
 };
 
-/// From R (for symbols of odd numbers), yh and the noise to LLRs; returns |yh - R a|^2 of the symbols decided.
-IQD_HOST_DEVICE inline Value detect(int tx, int bits, Value noise, const System& s, Decision* decision) {
+IQD_HOST_DEVICE inline Decision sum(int half, const Decision& p, const Decision& q) {
+  Decision both;
+  for (int b = 0; b < half; ++b)
+    for (int axis = 0; axis < 2; ++axis) both.llr[axis][b] = p.llr[axis][b] + q.llr[axis][b];
+  return both;
+}
+IQD_HOST_DEVICE inline ComplexValue symbol(int half, const Decision& of) {
+  return {level(half, of.llr[0]), level(half, of.llr[1])};
+}
+
+/// tanh(x / 2)
+IQD_HOST_DEVICE inline Value tanh_of_half(Value x) {
+  const Value one = number(1), e = exponential(number(0) - greatest(x, number(0) - x));
+  return sign(x) * ((one - e) / (one + e));
+}
+/// Mean and mean square of a level whose bits have these LLRs: it is s0 (4 - s1 (2 - s2)) with three bits.
+IQD_HOST_DEVICE inline void expect(int half, const Value (&llr)[4], Value& mean, Value& square) {
+  mean = square = number(0);
+  for (int b = half - 1; b >= 0; --b) {
+    const Value base = number(static_cast<float>(1 << (half - 1 - b)));
+    square = base * base - (base + base) * mean + square;
+    mean = tanh_of_half(llr[b]) * (base - mean);
+  }
+}
+
+/// What a prior says of the symbols: their means, and how much of their power is not known.
+struct Known {
+  Known() = default;
+  ComplexValue mean[kMostAntennas];
+  Value share[kMostAntennas];
+};
+IQD_HOST_DEVICE inline Known know(int tx, int half, Value power, const Decision* prior) {
+  const Value least_share = number(0x1p-10f);  // keeps 1 - error exact enough
+  Known known;
+  for (int t = 0; t < tx; ++t) {
+    Value square[2];
+    expect(half, prior[t].llr[0], known.mean[t].re, square[0]);
+    expect(half, prior[t].llr[1], known.mean[t].im, square[1]);
+    const Value re = known.mean[t].re, im = known.mean[t].im;
+    known.share[t] = greatest((square[0] + square[1] - (re * re + im * im)) * power, least_share);
+  }
+  return known;
+}
+/// The system of what is not known, in units of its root.
+IQD_HOST_DEVICE inline System unknown_of(int tx, const Known& known, System s) {
+  for (int j = 0; j < tx; ++j) {
+    const Value scale = root(known.share[j]), re = known.mean[j].re, im = known.mean[j].im;
+    for (int i = 0; i <= j; ++i) {
+      ComplexValue& r = s.r[i][j];
+      s.yh[i].re = s.yh[i].re - (r.re * re - r.im * im);
+      s.yh[i].im = s.yh[i].im - (r.re * im + r.im * re);
+      r.re = r.re * scale;
+      r.im = r.im * scale;
+    }
+  }
+  return s;
+}
+
+/// From R (for symbols of odd numbers), yh, the noise and, with `kPrior`, a prior to LLRs without the prior. Returns
+/// |yh - R a|^2 of the symbols decided.
+template <bool kPrior> IQD_HOST_DEVICE inline Value detect(int tx, int bits, Value noise, const System& s,
+                                                           const Decision* prior, Decision* decision) {
   const int half = bits / 2;
   const Value power = number(1 / static_cast<float>(qam::power(half)));
   const Value one = number(1);
   const Value sigma = root(greatest(noise * power, number(std::numeric_limits<float>::min())));
-  const Estimate estimate = equalize(tx, sigma, s);
+  Known known;
+  if constexpr (kPrior) known = know(tx, half, power, prior);
+  const Estimate estimate = equalize(tx, sigma, kPrior ? unknown_of(tx, known, s) : s);
   ComplexValue a[kMostAntennas];
   for (int t = 0; t < tx; ++t) {
-    const Value mu = one - estimate.error[t], scale = power / estimate.error[t];
-    demap(half, estimate.x[t].re, mu, scale, decision[t].llr[0]);
-    demap(half, estimate.x[t].im, mu, scale, decision[t].llr[1]);
-    a[t] = {level(half, decision[t].llr[0]), level(half, decision[t].llr[1])};
+    const Value mu = one - estimate.error[t];
+    Value scale = power / estimate.error[t];
+    ComplexValue x = estimate.x[t];
+    if constexpr (kPrior) {
+      const Value deviation = root(known.share[t]);
+      x = {known.mean[t].re * mu + deviation * x.re, known.mean[t].im * mu + deviation * x.im};
+      scale = scale / known.share[t];
+    }
+    demap(half, x.re, mu, scale, decision[t].llr[0]);
+    demap(half, x.im, mu, scale, decision[t].llr[1]);
+    a[t] = kPrior ? symbol(half, sum(half, decision[t], prior[t])) : symbol(half, decision[t]);
   }
   return distance(tx, s, a);
 }

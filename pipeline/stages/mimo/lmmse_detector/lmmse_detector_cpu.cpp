@@ -10,6 +10,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "hwy/contrib/math/math-inl.h"
 #include "pipeline/stages/mimo/front_end_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -35,24 +36,31 @@ HWY_INLINE Value greatest(Value a, Value b) {
 HWY_INLINE Value sign(Value x) {
   return hn::IfThenElse(hn::Lt(x, all(0)), all(-1), all(1));
 }
+HWY_INLINE Value exponential(Value x) {
+  return hn::Exp(F(), x);
+}
 
 #include "pipeline/stages/mimo/lmmse_detector/equalize_inl.hpp"
 
-void search(Front& f) {
+template <bool kPrior> void search(Front& f) {
   System system{};
   for (int i = 0; i < f.tx; ++i) {
     for (int j = i; j < f.tx; ++j) system.r[i][j] = {f.r[i][j].re.get(), f.r[i][j].im.get()};
     system.yh[i] = {f.z[i].re.get(), f.z[i].im.get()};
   }
-  Decision decision[kMostAntennas];
-  f.least.set(detect(f.tx, f.bits, f.noise.get(), system, decision));
+  Decision prior[kMostAntennas], decision[kMostAntennas];
+  for (int t = 0; kPrior && t < f.tx; ++t)
+    for (int b = 0; b < f.bits; ++b) prior[t].llr[b % 2][b / 2] = f.prior[t][b].get();
+  f.least.set(detect<kPrior>(f.tx, f.bits, f.noise.get(), system, prior, decision));
   for (int t = 0; t < f.tx; ++t)
     for (int b = 0; b < f.bits; ++b) f.llr[t][b].set(decision[t].llr[b % 2][b / 2]);
 }
 
 std::int64_t run(const mimo::DetectorShape& shape, const mimo::DetectorJob& job, const mimo::Batch& batch,
                  std::byte* memory) {
-  return detect_all(shape, job, batch, *Scratch(memory).take<Front>(1), search);
+  Front& front = *Scratch(memory).take<Front>(1);
+  return shape.prior ? detect_all(shape, job, batch, front, search<true>)
+                     : detect_all(shape, job, batch, front, search<false>);
 }
 
 }  // namespace iqd::lmmse_detector::HWY_NAMESPACE

@@ -31,6 +31,9 @@ IQD_HOST_DEVICE inline float greatest(float a, float b) {
 IQD_HOST_DEVICE inline float sign(float x) {
   return x < 0 ? -1.0f : 1.0f;
 }
+IQD_HOST_DEVICE inline float exponential(float x) {
+  return expf(x);
+}
 
 #include "pipeline/stages/mimo/lmmse_detector/equalize_inl.hpp"
 
@@ -47,13 +50,18 @@ template <int kTx> __device__ System system_of(const mimo::Triangle<kTx>& r) {
 }
 
 /// One thread per vector.
-template <int kTx, int kBits> __global__ void __launch_bounds__(mimo::kTileVectors)
+template <int kTx, int kBits, bool kPrior> __global__ void __launch_bounds__(mimo::kTileVectors)
     detect_vectors(const mimo::DetectorShape shape, const mimo::DetectorJob job, mimo::Tally* tally) {
   extern __shared__ __align__(16) std::byte memory[];
   const mimo::Tile tile = mimo::find_tile(shape, job, *tally, blockIdx.x);
   const mimo::Triangle<kTx> r = mimo::triangulate_vector<kTx>(tile, shape);
-  Decision decision[kTx];
-  const float distance = detect(kTx, kBits, r.noise, system_of(r), decision) + r.residual;
+  Decision prior[kTx], decision[kTx];
+  if constexpr (kPrior)
+#pragma unroll
+    for (int t = 0; t < kTx; ++t)
+#pragma unroll
+      for (int b = 0; b < kBits; ++b) prior[t].llr[b % 2][b / 2] = mimo::prior_of(shape, job, tile, r.antenna[t], b);
+  const float distance = detect<kPrior>(kTx, kBits, r.noise, system_of(r), prior, decision) + r.residual;
   __syncthreads();
   mimo::Results results(shape, job, tile, r.erased, memory);
   results.put_distance(r.unscaled(distance));
@@ -70,16 +78,17 @@ template <int kTx, int kBits> __global__ void __launch_bounds__(mimo::kTileVecto
 
 using Kernel = void (*)(mimo::DetectorShape, mimo::DetectorJob, mimo::Tally*);
 
-template <int kTx> Kernel kernel_for(int bits) {
-  constexpr Kernel kKernels[] = {detect_vectors<kTx, 2>, detect_vectors<kTx, 4>, detect_vectors<kTx, 6>,
-                                 detect_vectors<kTx, 8>};
+template <int kTx, bool kPrior> Kernel kernel_for(int bits) {
+  constexpr Kernel kKernels[] = {detect_vectors<kTx, 2, kPrior>, detect_vectors<kTx, 4, kPrior>,
+                                 detect_vectors<kTx, 6, kPrior>, detect_vectors<kTx, 8, kPrior>};
   return kKernels[bits / 2 - 1];
+}
+template <int kTx> Kernel kernel_of(const mimo::DetectorShape& shape) {
+  return shape.prior ? kernel_for<kTx, true>(shape.bits) : kernel_for<kTx, false>(shape.bits);
 }
 /// Antennas that do not exist are columns of zeros.
 Kernel kernel_for(const mimo::DetectorShape& shape) {
-  return shape.tx <= 2   ? kernel_for<2>(shape.bits)
-         : shape.tx <= 4 ? kernel_for<4>(shape.bits)
-                         : kernel_for<8>(shape.bits);
+  return shape.tx <= 2 ? kernel_of<2>(shape) : shape.tx <= 4 ? kernel_of<4>(shape) : kernel_of<8>(shape);
 }
 
 class Run final : public StageRun {

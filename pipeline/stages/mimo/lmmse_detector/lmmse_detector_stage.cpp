@@ -24,7 +24,7 @@ class LmmseDetectorStage final : public mimo::DetectorStage {
 
 StageEntry entry() {
   return mimo::detector_entry("lmmse_detector", "soft linear (LMMSE) MIMO detection", make_stage<LmmseDetectorStage>,
-                              "lmmse_detector: {modulation: 16qam}", 1e-4);
+                              "lmmse_detector: {modulation: qpsk}", 1e-4);
 }
 
 }  // namespace iqd::lmmse_detector

@@ -76,6 +76,49 @@ std::vector<double> expected(const Transmission& x) {
   return llr;
 }
 
+/// With a prior, by definition: for each antenna all others' means are subtracted, and the filter knows what is left of
+/// them. [vector][tx][bit]
+std::vector<double> expected_with_prior(const Transmission& x) {
+  const auto points = testing::constellation(x.bits);
+  std::vector<double> llr;
+  for (std::int64_t v = 0; v < x.vectors(); ++v) {
+    std::vector<complex> mean;
+    std::vector<double> share;
+    for (int t = 0; t < x.tx; ++t) {
+      complex sum = 0;
+      double square = 0;
+      for (std::size_t q = 0; q < points.size(); ++q) {
+        double p = 1;
+        for (int b = 0; b < x.bits; ++b) {
+          const double llr_of_bit = x.prior_at(v, t, b);
+          p /= 1 + std::exp((q >> (x.bits - 1 - b) & 1) != 0 ? llr_of_bit : -llr_of_bit);
+        }
+        sum += p * points[q];
+        square += p * std::norm(points[q]);
+      }
+      mean.push_back(sum);
+      share.push_back(std::max(square - std::norm(sum), std::ldexp(1, -10)));
+    }
+    for (int t = 0; t < x.tx; ++t) {
+      // In place of the others' variances their channels are scaled, and y is without their means.
+      Transmission one{x.rx, x.tx, x.bits, {}, {}, {static_cast<float>(x.noise_at(v))}, {}};
+      for (int n = 0; n < x.rx; ++n) {
+        complex y = x.y_at(v, n);
+        for (int a = 0; a < x.tx; ++a) {
+          const auto at = static_cast<std::size_t>(a);
+          if (a != t) y -= x.h_at(v, n, a) * mean[at];
+          one.h.emplace_back(x.h_at(v, n, a) * (a == t ? 1 : std::sqrt(share[at])));
+        }
+        one.y.emplace_back(y);
+      }
+      const auto of_all = expected(one);
+      const auto own = static_cast<std::ptrdiff_t>(t * x.bits);
+      llr.insert(llr.end(), of_all.begin() + own, of_all.begin() + own + x.bits);
+    }
+  }
+  return llr;
+}
+
 /// |y - H s|^2 of the symbols given by the bits.
 double distance(const Transmission& x, const std::vector<std::uint8_t>& bits, std::int64_t v) {
   const auto points = testing::constellation(x.bits);
@@ -90,6 +133,26 @@ double distance(const Transmission& x, const std::vector<std::uint8_t>& bits, st
     sum += std::norm(e);
   }
   return sum;
+}
+
+TEST(LmmseDetector, WithAPriorItSubtractsWhatIsKnown) {
+  const struct {
+    int rx, tx, bits;
+    double noise, strength;
+  } cases[] = {{1, 1, 4, 0.1, 2},  {2, 2, 2, 0.2, 4},  {4, 2, 4, 0.05, 6}, {4, 4, 2, 0.4, 1},
+               {4, 4, 6, 0.01, 3}, {8, 4, 8, 0.01, 2}, {8, 8, 4, 0.1, 4},  {4, 4, 4, 0.05, 15}};
+  for (const auto& c : cases) {
+    Transmission x = random_transmission(c.rx, c.tx, c.bits, 37, c.noise);
+    testing::add_prior(x, c.strength);
+    DetectorUnderTest stage(entry(), kKeys[c.bits / 2], c.rx, c.tx, c.bits);
+    const Detected got = stage.run(x);
+    const auto want = expected_with_prior(x);
+    ASSERT_EQ(got.llr.size(), want.size());
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      EXPECT_NEAR(got.llr[i], want[i], 1e-3 * std::max(1.0, std::abs(want[i]))) << c.rx << " " << c.tx << " " << i;
+      EXPECT_EQ(got.bits[i], got.llr[i] + mimo::usable_prior(x.prior[i]) < 0);
+    }
+  }
 }
 
 TEST(LmmseDetector, IsTheDefinitionInSinglePrecision) {

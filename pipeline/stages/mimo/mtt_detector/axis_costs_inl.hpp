@@ -21,8 +21,8 @@ namespace iqd::mtt_detector::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace mimo::HWY_NAMESPACE;
 
-/// The axes' parts are separate: a point costs the sum of its two levels'.
-template <int kAxis> struct AxisCosts {
+/// The axes' parts are separate: a point costs the sum of its two levels'. `kPrior`: with what the prior says of them.
+template <int kAxis, bool kPrior> struct AxisCosts {
   static constexpr int kLevels = Points<kAxis>::kLevels;
 
   Real re[kLevels], im[kLevels];  // the cost so far plus the real part's, and the imaginary part's
@@ -35,6 +35,10 @@ template <int kAxis> struct AxisCosts {
       const V y = hn::NegMulAdd(diagonal, all(kPoints<kAxis>.level[i]), left.im);
       re[i].set(hn::MulAdd(x, x, path.cost.get()));
       im[i].set(hn::Mul(y, y));
+      if constexpr (kPrior) {
+        re[i].set(hn::Add(re[i].get(), f.level_cost[row][0][i].get()));
+        im[i].set(hn::Add(im[i].get(), f.level_cost[row][1][i].get()));
+      }
     }
   }
 };

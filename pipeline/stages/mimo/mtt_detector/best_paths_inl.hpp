@@ -39,7 +39,7 @@ template <int kCount, class Number> HWY_INLINE hn::Vec<I> first_least(Number num
 }
 
 /// For each point of a row: which of kCount paths, one for each point of the row above, continues to it at least cost.
-template <int kAxis> class BestPaths {
+template <int kAxis, bool kPrior> class BestPaths {
  public:
   static constexpr int kLevels = Points<kAxis>::kLevels, kCount = Points<kAxis>::kCount;
 
@@ -48,7 +48,7 @@ template <int kAxis> class BestPaths {
     return hn::BitCast(I(), hn::And(hn::Load(U(), best_[q]), hn::Set(U(), kCount - 1u)));
   }
 
-  /// Finds the paths by definition: one by one.
+  /// Finds the paths by definition: one by one. What the prior says of a point is the same for all paths.
   HWY_INLINE void scan(const Path* paths, const Front& f, int row) {
     for (int q = 0; q < kCount; ++q) {
       const auto best = first_least<kCount>([&](int k) { return paths[k].cost_with(f, row, point<kAxis>(q)); });
@@ -63,7 +63,7 @@ template <int kAxis> class BestPaths {
     for (auto& best : best_) hn::Store(hn::Set(U(), ~0u), U(), best);
     alignas(64) std::uint32_t re[kLevels][kMostLanes], im[kLevels][kMostLanes];
     for (int k = 0; k < kCount; ++k) {
-      const AxisCosts<kAxis> costs(f, row, paths[k]);
+      const AxisCosts<kAxis, kPrior> costs(f, row, paths[k]);
       for (int i = 0; i < kLevels; ++i) {
         hn::Store(hn::Or(key(costs.re[i], scale), hn::Set(U(), static_cast<unsigned>(k))), U(), re[i]);
         hn::Store(key(costs.im[i], scale), U(), im[i]);
@@ -86,8 +86,18 @@ template <int kAxis> class BestPaths {
       const ComplexV most{hn::Add(hn::Abs(left.re), farthest), hn::Add(hn::Abs(left.im), farthest)};
       bound = hn::Min(bound, plus_square(paths[k].cost.get(), most));
     }
+    if constexpr (kPrior) bound = hn::Add(bound, most_by_prior(f, row));
     const auto exponent = hn::ShiftRight<23>(hn::BitCast(I(), hn::Max(bound, all(0x1p-60f))));
     return hn::BitCast(F(), hn::ShiftLeft<23>(hn::Sub(hn::Set(I(), 2 * 127 + 30), exponent)));
+  }
+  static HWY_INLINE V most_by_prior(const Front& f, int row) {
+    V most = all(0);
+    for (const auto& of_axis : f.level_cost[row]) {
+      V of_levels = all(0);
+      for (int i = 0; i < kLevels; ++i) of_levels = hn::Max(of_levels, of_axis[i].get());
+      most = hn::Add(most, of_levels);
+    }
+    return most;
   }
   static HWY_INLINE hn::Vec<U> key(const Real& cost, V scale) {
     const V whole = hn::Min(hn::Mul(cost.get(), scale), all(0x7fffff80));

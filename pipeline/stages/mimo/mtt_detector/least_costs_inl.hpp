@@ -49,7 +49,7 @@ template <int kAxis> class LeastCosts {
   }
   /// Counts a path's continuations to all points of `row`. Only the least costs are needed, not their paths, and a
   /// point's axes are separate, so no path has to be chosen for each point.
-  HWY_INLINE void count(int row, const AxisCosts<kAxis>& costs) {
+  template <bool kPrior> HWY_INLINE void count(int row, const AxisCosts<kAxis, kPrior>& costs) {
     V re = costs.re[0].get(), im = costs.im[0].get();
     for (int i = 1; i < kLevels; ++i) {
       re = hn::Min(re, costs.re[i].get());
@@ -71,7 +71,7 @@ template <int kAxis> class LeastCosts {
           V& of_value = with[i >> (kAxis - 1 - bit / 2) & 1];
           of_value = hn::Min(of_value, least_[row][bit % 2][i].get());
         }
-        f.llr[row][bit].set(llr_of(f, with[0], with[1]));
+        f.llr[row][bit].set(llr_of(f, row, bit, with[0], with[1]));
         least = hn::Min(least, hn::Min(with[0], with[1]));
       }
     }

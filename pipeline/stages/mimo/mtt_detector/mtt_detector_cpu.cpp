@@ -14,13 +14,18 @@
 HWY_BEFORE_NAMESPACE();
 namespace iqd::mtt_detector::HWY_NAMESPACE {
 
+template <int kAxis, bool kPrior> std::int64_t detect_with(const mimo::DetectorShape& shape, const Config& config,
+                                                           const mimo::DetectorJob& job, const mimo::Batch& batch,
+                                                           std::byte* memory) {
+  Scratch scratch(memory);
+  Traversal<kAxis, kPrior> traversal(config, scratch);
+  Front front;
+  return detect_all(shape, job, batch, front, traversal);
+}
 template <int kAxis> std::int64_t detect_points(const mimo::DetectorShape& shape, const Config& config,
                                                 const mimo::DetectorJob& job, const mimo::Batch& batch,
                                                 std::byte* memory) {
-  Scratch scratch(memory);
-  Traversal<kAxis> traversal(config, scratch);
-  Front front;
-  return detect_all(shape, job, batch, front, traversal);
+  return (shape.prior ? detect_with<kAxis, true> : detect_with<kAxis, false>)(shape, config, job, batch, memory);
 }
 
 std::int64_t detect(const mimo::DetectorShape& shape, const Config& config, const mimo::DetectorJob& job,
@@ -37,10 +42,10 @@ std::size_t bytes(int bits) {
   Scratch count(nullptr);
   const Config config;
   switch (bits) {
-    case 2: Traversal<1>(config, count); break;
-    case 4: Traversal<2>(config, count); break;
-    case 6: Traversal<3>(config, count); break;
-    default: Traversal<4>(config, count); break;
+    case 2: Traversal<1, true>(config, count); break;
+    case 4: Traversal<2, true>(config, count); break;
+    case 6: Traversal<3, true>(config, count); break;
+    default: Traversal<4, true>(config, count); break;
   }
   return count.bytes();
 }

@@ -27,7 +27,7 @@ std::string keys(int bits, const std::string& others = "") {
   return "{modulation: " + (bits == 2 ? "qpsk" : std::to_string(1 << bits) + "qam") + others + "}";
 }
 Detected detect(const Transmission& x, const std::string& others = "") {
-  DetectorUnderTest detector(entry(), keys(x.bits, others), x.rx, x.tx);
+  DetectorUnderTest detector(entry(), keys(x.bits, others), x.rx, x.tx, x.prior.empty() ? 0 : x.bits);
   EXPECT_EQ(detector.complaints(), "");
   return detector.run(x);
 }
@@ -51,7 +51,8 @@ void expect_as_defined(const Transmission& x, const std::string& others = "") {
     ASSERT_NEAR(got.distance[static_cast<std::size_t>(v)], distance, 1e-4 * std::max(1.0, distance)) << others << v;
   }
   expect_near(got.llr, llrs, keys(x.bits, others) + std::to_string(x.rx) + "x" + std::to_string(x.tx));
-  for (std::size_t i = 0; i < llrs.size(); ++i) ASSERT_EQ(got.bits[i], got.llr[i] < 0);
+  for (std::size_t i = 0; i < llrs.size(); ++i)
+    ASSERT_EQ(got.bits[i], got.llr[i] + (x.prior.empty() ? 0 : mimo::usable_prior(x.prior[i])) < 0);
 }
 
 TEST(MttDetector, DoesWhatAllDetectorsDo) {
@@ -71,15 +72,33 @@ TEST(MttDetector, AgreesWithItsDefinition) {
       expect_as_defined(random_transmission(rx, tx, bits, vectors, noise), others);
 }
 
+TEST(MttDetector, WithAPriorItAgreesWithItsDefinition) {
+  struct Case {
+    int rx, tx, bits, vectors;
+    double noise, strength;
+  };
+  for (const auto [rx, tx, bits, vectors, noise, strength] :
+       {Case{4, 4, 2, 100, 0.4, 2}, Case{4, 4, 4, 60, 0.06, 4}, Case{4, 4, 6, 17, 0.02, 1}, Case{4, 4, 8, 2, 0.01, 2},
+        Case{1, 1, 4, 20, 0.1, 3}, Case{4, 2, 4, 40, 0.1, 15}, Case{8, 8, 4, 20, 0.1, 2}, Case{5, 3, 4, 33, 0.1, 6}})
+    for (const char* const others : {"", ", lists: pooled", ", variant: paper"}) {
+      auto x = random_transmission(rx, tx, bits, vectors, noise);
+      testing::add_prior(x, strength);
+      expect_as_defined(x, others);
+    }
+}
+
 TEST(MttDetector, TwoAntennasAreExact) {
   for (const int bits : {2, 4, 6})
     for (const int rx : {2, 4}) {
-      const auto x = random_transmission(rx, 2, bits, bits == 6 ? 4 : 30, 0.1);
-      std::vector<double> llrs;
-      for (std::int64_t v = 0; v < x.vectors(); ++v)
-        for (const double llr : exhaustive(x, v)) llrs.push_back(llr);
-      expect_near(detect(x).llr, llrs, "own");
-      expect_near(detect(x, ", lists: pooled").llr, llrs, "pooled");
+      auto x = random_transmission(rx, 2, bits, bits == 6 ? 4 : 30, 0.1);
+      for (const double strength : {0, 3}) {
+        if (strength > 0) testing::add_prior(x, strength);
+        std::vector<double> llrs;
+        for (std::int64_t v = 0; v < x.vectors(); ++v)
+          for (const double llr : exhaustive(x, v)) llrs.push_back(llr);
+        expect_near(detect(x).llr, llrs, "own");
+        expect_near(detect(x, ", lists: pooled").llr, llrs, "pooled");
+      }
     }
 }
 

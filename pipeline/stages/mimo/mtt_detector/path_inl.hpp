@@ -54,6 +54,8 @@ struct Path {
       left[below].set(minus_product(left[below].get(), f.r[below][row].get(), s));
     symbol[row].set(s);
   }
+  /// Adds what the prior says of the last symbol.
+  HWY_INLINE void pay(V prior) { cost.set(hn::Add(cost.get(), prior)); }
   /// The cost once `row` has this symbol.
   HWY_INLINE V cost_with(const Front& f, int row, ComplexV s) const {
     const V diagonal = f.r[row][row].re.get();

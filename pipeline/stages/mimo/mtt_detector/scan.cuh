@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The algorithm as published, for comparison: one thread per vertex, which tries all points one by one at each
-// extension and all survivors at each reduction. The time of the sorted QR decomposition is included.
+// One thread per vertex, which tries all survivors at each reduction. Without a prior it is the algorithm as published,
+// for comparison: an extension tries all points one by one. With a prior it tries the levels of both axes.
 #pragma once
 
 #include "pipeline/stages/mimo/front_end.cuh"
@@ -10,9 +10,10 @@
 namespace iqd::mtt_detector {
 
 /// What the threads of a thread block share. Consecutive numbers of a vector are kTileVectors apart.
-template <int kTx> struct Scan {
+template <int kTx, bool kPrior> struct Scan {
   static constexpr int kThreads = mimo::kTileVectors;
   static constexpr int kMostPoints = 64;
+  static constexpr int kMostLevels = 8;                       // of an axis
   static constexpr int kNumbers = 3 * kTx + kTx * (kTx - 1);  // of a triangle
 
   struct alignas(16) Survivor {
@@ -22,13 +23,17 @@ template <int kTx> struct Scan {
   };
 
   static IQD_HOST_DEVICE std::size_t bytes(int bits) {
-    return kMostPoints * sizeof(float2) + kThreads * (sizeof(Survivor) + sizeof(float) * (kNumbers + places(bits)));
+    return kMostPoints * sizeof(float2) +
+           kThreads * (sizeof(Survivor) + sizeof(float) * (kNumbers + places(bits) + costs(bits)));
   }
+  /// Numbers of level_cost.
+  static IQD_HOST_DEVICE int costs(int bits) { return kPrior ? 2 * kTx << bits / 2 : 0; }
   static IQD_HOST_DEVICE int places(int bits) { return 2 * kTx * bits + 1; }
 
   float2* point;       // by symbol
   float* number;       // of triangles
   float* least;        // distance with each value of each bit, and the least of all paths
+  float* level_cost;   // by the prior: [row][axis][label]
   Survivor* survivor;  // [thread]
   int bits, points, v, q;
 
@@ -36,7 +41,8 @@ template <int kTx> struct Scan {
       : point(reinterpret_cast<float2*>(memory)),
         number(reinterpret_cast<float*>(point + kMostPoints)),
         least(number + kNumbers * kThreads),
-        survivor(reinterpret_cast<Survivor*>(least + places(bits_of_symbol) * kThreads)),
+        level_cost(least + places(bits_of_symbol) * kThreads),
+        survivor(reinterpret_cast<Survivor*>(level_cost + costs(bits_of_symbol) * kThreads)),
         bits(bits_of_symbol),
         points(1 << bits_of_symbol),
         v(0),
@@ -52,6 +58,32 @@ template <int kTx> struct Scan {
     return least[((row * bits + bit) * 2 + value) * kThreads + v];
   }
   __device__ float& least_of_all() const { return least[2 * kTx * bits * kThreads + v]; }
+
+  __device__ float& cost_of_level(int row, int axis, int label) const {
+    return level_cost[(((row * 2 + axis) << bits / 2) + label) * kThreads + v];
+  }
+  /// The bits of a symbol that choose its real (axis 0) or imaginary part.
+  __device__ int label_of(int symbol, int axis) const {
+    int label = 0;
+    for (int b = bits - 1 - axis; b >= 0; b -= 2) label = label << 1 | (symbol >> b & 1);
+    return label;
+  }
+  /// The costs of levels by the prior of this thread's vector; `llr(antenna, bit)` is the prior.
+  template <class Llr> __device__ void share_prior(const mimo::Triangle<kTx>& r, const Llr& llr) {
+    constexpr float kMostNoise = 1e30f;  // costs stay finite
+    v = static_cast<int>(threadIdx.x);
+    const int half = bits / 2;
+    for (int row = 0; row < kTx; ++row)
+      for (int axis = 0; axis < 2; ++axis)
+        for (int i = 0; i < 1 << half; ++i) {
+          float cost = 0;
+          for (int b = 0; b < half; ++b) {
+            const float prior = llr(r.antenna[row], 2 * b + axis);
+            cost += fmaxf(0, i >> (half - 1 - b) & 1 ? prior : -prior);
+          }
+          cost_of_level(row, axis, i) = r.erased ? 0 : cost * fminf(r.noise, kMostNoise);
+        }
+  }
 
   /// Shares this thread's vector with all threads.
   __device__ void share(const mimo::Triangle<kTx>& r) {
@@ -85,8 +117,37 @@ template <int kTx> struct Scan {
     const float2 p = point[symbol];
     return mimo::plus_square(d, {fmaf(-diagonal(row), p.x, e.x), fmaf(-diagonal(row), p.y, e.y)});
   }
+  /// What the prior says of a symbol.
+  __device__ float prior_cost(int row, int symbol) const {
+    if constexpr (!kPrior) return 0;
+    return cost_of_level(row, 0, label_of(symbol, 0)) + cost_of_level(row, 1, label_of(symbol, 1));
+  }
+  /// Continues to a row by the best of all points, which are searched axis by axis.
+  __device__ void extend_by_axes(int row, Survivor& s) const {
+    const float2 e = rest(row, s);
+    float sum = s.d;
+    int symbol = 0;
+    for (int axis = 0; axis < 2; ++axis) {
+      float best = INFINITY;
+      int label = 0;
+      for (int i = 0; i < 1 << bits / 2; ++i) {
+        const float level = static_cast<float>(qam::amplitude(bits / 2, static_cast<unsigned>(i)));
+        const float x = fmaf(-diagonal(row), level, axis == 0 ? e.x : e.y);
+        const float d = fmaf(x, x, cost_of_level(row, axis, i));
+        if (d < best) {
+          best = d;
+          label = i;
+        }
+      }
+      sum += best;
+      for (int b = 0; b < bits / 2; ++b) symbol |= (label >> b & 1) << (2 * b + 1 - axis);
+    }
+    s.d = sum;
+    s.symbol[row] = static_cast<std::uint8_t>(symbol);
+  }
   /// Continues to a row by the best of all points.
   __device__ void extend(int row, Survivor& s) const {
+    if constexpr (kPrior) return extend_by_axes(row, s);
     const float2 e = rest(row, s);
     float best = INFINITY;
     int symbol = 0;
@@ -118,7 +179,7 @@ template <int kTx> struct Scan {
       }
     }
     s = all[parent];
-    s.d = best;
+    s.d = best + prior_cost(row, q);
     s.symbol[row] = static_cast<std::uint8_t>(q);
     __syncthreads();
   }
@@ -135,7 +196,7 @@ template <int kTx> struct Scan {
     v = of;
     Survivor s{};
     s.symbol[kTx - 1] = static_cast<std::uint8_t>(q);
-    s.d = cost(kTx - 1, 0, y(kTx - 1), q);
+    s.d = cost(kTx - 1, 0, y(kTx - 1), q) + prior_cost(kTx - 1, q);
     for (int m = kTx - 1;; --m) {
       Survivor path = s;
       for (int row = m - 1; row >= low; --row) extend(row, path);
@@ -146,7 +207,7 @@ template <int kTx> struct Scan {
   }
 };
 
-template <int kTx> __global__ void __launch_bounds__(mimo::kTileVectors)
+template <int kTx, bool kPrior> __global__ void __launch_bounds__(mimo::kTileVectors)
     scan_vectors(const mimo::DetectorShape shape, const mimo::DetectorJob job, mimo::Tally* const tally,
                  const std::uint32_t pooled) {
   extern __shared__ __align__(16) std::byte memory[];
@@ -155,7 +216,11 @@ template <int kTx> __global__ void __launch_bounds__(mimo::kTileVectors)
   if (tile.count > 0) {
     const mimo::Triangle<kTx> r = mimo::triangulate_vector<kTx>(tile, shape);
     const int thread = static_cast<int>(threadIdx.x), low = kTx - shape.tx;  // below it are columns of zeros
-    Scan<kTx> scan(shape.bits, memory + mimo::output_bytes(shape));
+    Scan<kTx, kPrior> scan(shape.bits, memory + mimo::output_bytes(shape));
+    const auto prior = [&](int antenna, int bit) {
+      return kPrior ? mimo::prior_of(shape, job, tile, antenna, bit) : 0.0f;
+    };
+    if constexpr (kPrior) scan.share_prior(r, prior);
     scan.share(r);
     for (int v = thread / scan.points; v < mimo::kTileVectors; v += mimo::kTileVectors / scan.points)
       scan.search(v, low, pooled != 0);
@@ -167,7 +232,8 @@ template <int kTx> __global__ void __launch_bounds__(mimo::kTileVectors)
       float llr[6] = {};
 #pragma unroll
       for (int b = 0; b < 6; ++b)
-        if (b < shape.bits && m >= low) llr[b] = (scan.least_of(m, b, 1) - scan.least_of(m, b, 0)) / r.noise;
+        if (b < shape.bits && m >= low)
+          llr[b] = (scan.least_of(m, b, 1) - scan.least_of(m, b, 0)) / r.noise - prior(r.antenna[m], b);
       if (r.antenna[m] < shape.tx) results.put_antenna(r.antenna[m], llr, shape.bits);
     }
     erased = r.erased && tile.has_vector();

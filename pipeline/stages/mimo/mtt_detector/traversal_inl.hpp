@@ -29,7 +29,7 @@ namespace iqd::mtt_detector::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace mimo::HWY_NAMESPACE;
 
-template <int kAxis> class Traversal {
+template <int kAxis, bool kPrior> class Traversal {
  public:
   Traversal(const Config& config, Scratch& scratch)
       : pooled_(config.lists == Lists::pooled),
@@ -41,7 +41,7 @@ template <int kAxis> class Traversal {
     least_.clear();
     for (int q = 0; q < kCount; ++q) {
       now_[q].start(f);
-      now_[q].append(f, f.tx - 1, point<kAxis>(q));
+      append_point(f, f.tx - 1, q, now_[q]);
     }
     for (int row = f.tx - 1; row > 0; --row) {
       list(f, row);
@@ -61,11 +61,11 @@ template <int kAxis> class Traversal {
 
   /// The survivors of `row` from those of the row above.
   HWY_INLINE void go_down(const Front& f, int row) {
-    if (!paper_ && row == f.tx - 2) return join_all(f);
+    if (!kPrior && !paper_ && row == f.tx - 2) return join_all(f);
     paper_ ? best_.scan(now_, f, row) : best_.reduce(now_, f, row);
     for (int q = 0; q < kCount; ++q) {
       next_[q].keep(f, row + 1, pooled_, now_, best_.to(q));
-      next_[q].append(f, row, point<kAxis>(q));
+      append_point(f, row, q, next_[q]);
     }
   }
 
@@ -91,7 +91,39 @@ template <int kAxis> class Traversal {
     }
   }
 
-  /// The symbol of `row` that costs a path least.
+  HWY_INLINE static void append_point(const Front& f, int row, int q, Path& path) {
+    path.append(f, row, point<kAxis>(q));
+    if constexpr (kPrior)
+      path.pay(hn::Add(f.level_cost[row][0][kPoints<kAxis>.real[q]].get(),
+                       f.level_cost[row][1][kPoints<kAxis>.imag[q]].get()));
+  }
+
+  /// Appends the symbol of `row` that costs least.
+  HWY_INLINE void append_cheapest(const Front& f, int row, Path& path) const {
+    if constexpr (kPrior) {
+      const AxisCosts<kAxis, true> costs(f, row, path);
+      const V re = cheapest_level(costs.re), im = cheapest_level(costs.im);
+      V prior = all(0);
+      for (int i = 0; i < Points<kAxis>::kLevels; ++i) {
+        const V level = all(kPoints<kAxis>.level[i]);
+        prior = hn::Add(prior, hn::IfThenElseZero(hn::Eq(re, level), f.level_cost[row][0][i].get()));
+        prior = hn::Add(prior, hn::IfThenElseZero(hn::Eq(im, level), f.level_cost[row][1][i].get()));
+      }
+      path.append(f, row, {re, im});
+      path.pay(prior);
+    } else {
+      path.append(f, row, cheapest(f, row, path));
+    }
+  }
+  HWY_INLINE static V cheapest_level(const Real* costs) {
+    V least = costs[0].get(), level = all(kPoints<kAxis>.level[0]);
+    for (int i = 1; i < Points<kAxis>::kLevels; ++i) {
+      level = hn::IfThenElse(hn::Lt(costs[i].get(), least), all(kPoints<kAxis>.level[i]), level);
+      least = hn::Min(least, costs[i].get());
+    }
+    return level;
+  }
+  /// The symbol of `row` that costs a path least, without a prior.
   HWY_INLINE ComplexV cheapest(const Front& f, int row, const Path& path) const {
     const ComplexV left = path.left[row].get();
     if (!paper_) return nearest_point<kAxis>(left.re, left.im, f.per_step[row].get(), f.anywhere[row].get());
@@ -104,7 +136,7 @@ template <int kAxis> class Traversal {
     for (int q = 0; q < kCount; ++q) {
       Path path;
       path.keep(f, row, pooled_, now_[q]);
-      for (int below = row - 1; below >= 0; --below) path.append(f, below, cheapest(f, below, path));
+      for (int below = row - 1; below >= 0; --below) append_cheapest(f, below, path);
       const V cost = path.cost.get();
       least_.count(row, q, cost);
       for (int other = 0; pooled_ && other < f.tx; ++other)
@@ -114,7 +146,7 @@ template <int kAxis> class Traversal {
 
   /// The list of row 0.
   HWY_INLINE void finish(const Front& f) {
-    for (int k = 0; k < kCount; ++k) least_.count(0, AxisCosts<kAxis>(f, 0, now_[k]));
+    for (int k = 0; k < kCount; ++k) least_.count(0, AxisCosts<kAxis, kPrior>(f, 0, now_[k]));
   }
 
   const bool pooled_;
@@ -122,7 +154,7 @@ template <int kAxis> class Traversal {
   Path* now_;  // survivors: one for each point
   Path* next_;
   LeastCosts<kAxis> least_;
-  BestPaths<kAxis> best_;  // for each point of the next row
+  BestPaths<kAxis, kPrior> best_;  // for each point of the next row
 };
 
 }  // namespace iqd::mtt_detector::HWY_NAMESPACE

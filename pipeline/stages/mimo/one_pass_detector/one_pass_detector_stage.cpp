@@ -29,7 +29,7 @@ void Config::fields(FieldVisitor& v) {
 
 StageEntry entry() {
   return mimo::detector_entry("one_pass_detector", "soft MIMO detection by one pass through a trellis",
-                              make_stage<OnePassDetectorStage>, "one_pass_detector: {modulation: 16qam}", 1e-4);
+                              make_stage<OnePassDetectorStage>, "one_pass_detector: {modulation: qpsk}", 1e-4);
 }
 
 }  // namespace iqd::one_pass_detector
