@@ -4,8 +4,10 @@
 """Words that MIMO receivers lose in air that moves and beside interferers.
 
 Frames are made and disturbed as samples, in double precision. iqd estimates, detects and decodes: `hold` is
-mimo_channel_estimator with its defaults, `frame` with `track: frame`, `groups` with `whiten: groups` as well. With
---model, estimators in double precision take the place of the stage. Prints Markdown."""
+mimo_channel_estimator with its defaults, `frame` with `track: frame`, `groups` with `whiten: groups` as well. `second`
+and `third` go through the chain again: the estimator gets the decoder's `posterior` as `soft`, the detector its
+`extrinsic` as `prior`. With --model, estimators in double precision take the place of the stage, and there is one pass.
+Prints Markdown."""
 
 import argparse
 import dataclasses
@@ -79,27 +81,36 @@ class Models:
 
 
 WAYS = {"hold": [], "frame": ["track=frame"], "groups": ["track=frame", "whiten=groups"]}
+PASSES = ("second", "third")
 
 
-def estimated(options, scene, f, way, carriers):
+def estimated(options, scene, f, way, carriers, soft=None):
     """y, h and noise of frames."""
     if options.model:
         models = Models(f)
         return [np.array(parts) for parts in zip(*[getattr(models, way)(y) for y in carriers])]
-    return execute("mimo_channel_estimator", {"carriers": np.array(carriers, np.complex64)}, ["y", "h", "noise"],
-                   [f"tx={scene.tx}", *WAYS[way]], options.backend, BAND[f.fft])
+    inputs = {"carriers": np.array(carriers, np.complex64)}
+    if soft is not None:
+        inputs["soft"] = soft
+    return execute("mimo_channel_estimator", inputs, ["y", "h", "noise"], [f"tx={scene.tx}", *WAYS[way]],
+                   options.backend, BAND[f.fft])
 
 
-def words_lost(options, scene, y, h, noise, information):
+def decoded(options, scene, y, h, noise, prior=None):
+    """bits, posterior and extrinsic of frames."""
+    inputs = {"y": y.reshape(-1, scene.rx).astype(np.complex64),
+              "h": h.reshape(-1, scene.rx, scene.tx).astype(np.complex64),
+              "noise": noise.reshape(-1).astype(np.float32)}
+    if prior is not None:
+        inputs["prior"] = prior.reshape(-1, *prior.shape[-2:])
+    keys = [f"modulation={scene.modulation}"] + ([f"lists={options.lists}"] if options.detector == "mtt" else [])
+    llr, = execute(f"{options.detector}_detector", inputs, ["llr"], keys, options.backend)
+    return execute("ldpc_decoder", {"llr": llr.reshape(*y.shape[:3], *llr.shape[-2:])},
+                   ["bits", "posterior", "extrinsic"], ["interleave=frame"], options.backend)
+
+
+def words_lost(bits, information):
     """The share of the words of all frames that are not what was sent."""
-    llr, = execute("mtt_detector", {"y": y.reshape(-1, scene.rx).astype(np.complex64),
-                                    "h": h.reshape(-1, scene.rx, scene.tx).astype(np.complex64),
-                                    "noise": noise.reshape(-1).astype(np.float32)}, ["llr"],
-                   [f"modulation={scene.modulation}", f"lists={options.lists}"], options.backend)
-    llr = llr.reshape(len(y), -1)
-    count = llr.shape[1] // code.N
-    words = llr[:, :count * code.N].reshape(len(y), code.N, count).transpose(0, 2, 1).reshape(-1, code.N)
-    bits, = execute("ldpc_decoder", {"llr": words}, ["bits"], backend=options.backend)
     return float((bits.reshape(-1, code.K) != information.reshape(-1, code.K)).any(1).mean())
 
 
@@ -111,7 +122,15 @@ def measure(options, scene):
     carriers = [standing.demodulate(air.ofdm_frame(f.frame_of(bits, scene.modulation, CODE), f, BAND[f.fft], scene.rx,
                                                    rng, scene.doppler, scene.snr, scene.interferer, scene.tone)[None],
                                     f)[0] for bits in information]
-    return {way: words_lost(options, scene, *estimated(options, scene, f, way, carriers), information) for way in WAYS}
+    rates = {}
+    for way in WAYS:
+        bits, posterior, extrinsic = decoded(options, scene, *estimated(options, scene, f, way, carriers))
+        rates[way] = words_lost(bits, information)
+    for again in () if options.model else PASSES:
+        parts = estimated(options, scene, f, "groups", carriers, posterior)
+        bits, posterior, extrinsic = decoded(options, scene, *parts, extrinsic)
+        rates[again] = words_lost(bits, information)
+    return rates
 
 
 def main():
@@ -119,6 +138,7 @@ def main():
     parser.add_argument("--words", type=int, default=200, help="of a row, rounded up to whole frames")
     parser.add_argument("--only", choices=TABLES, help="one table")
     parser.add_argument("--lists", choices=("own", "pooled"), default="pooled", help="of mtt_detector")
+    parser.add_argument("--detector", choices=("mtt", "kbest", "lmmse"), default="mtt")
     parser.add_argument("--backend", default="cpu")
     parser.add_argument("--model", action="store_true", help="estimate in double precision")
     parser.add_argument("--seed", type=int, default=1)
@@ -126,7 +146,8 @@ def main():
     options = parser.parse_args()
     rows = {}
     for table in [options.only] if options.only else TABLES:
-        print(f"\n### {table}\n\n| scene | hold | frame | groups |\n| --- | --- | --- | --- |")
+        ways = [*WAYS, *(() if options.model else PASSES)]
+        print(f"\n### {table}\n\n| scene | {' | '.join(ways)} |\n|{' --- |' * (len(ways) + 1)}")
         for scene in TABLES[table]:
             rows[str(scene)] = rates = measure(options, scene)
             print(f"| {scene} | " + " | ".join(f"{rate:.3f}" for rate in rates.values()) + " |", flush=True)

@@ -27,10 +27,12 @@ inline PortShape stream_of(Element element, std::int64_t channels = 1, double ra
 
 class StageUnderTest {
  public:
-  /// `yaml`: the stage's keys. Not usable if there are problems.
+  /// `yaml`: the stage's keys. Not usable if there are problems. Inputs that are not given are left out.
   StageUnderTest(const StageEntry& entry, const std::string& yaml, std::vector<PortShape> in,
                  std::int64_t most_new = 1 << 20)
-      : in_(std::move(in)), out_(entry.outputs.size(), in_.front()), stage_(entry.make()), footprint_(in_.size()) {
+      : in_(std::move(in)), out_(entry.outputs.size(), in_.front()), stage_(entry.make()) {
+    in_.resize(std::max(in_.size(), entry.inputs.size()));
+    footprint_.resize(in_.size());
     const Document document = parse_document(yaml, "test.yaml", problems_);
     const Section section = read_fields(
         document.root, [&](FieldVisitor& v) { stage_->fields(v); }, problems_);

@@ -75,7 +75,7 @@ struct Signal : Scene {
     gains_.resize(delays.size() * index(rx * format.tx));
     for (complex& g : gains_) g = complex{normal(), normal()} / std::sqrt(2.0 * static_cast<double>(delays.size()));
     s.resize(index(format.data_carriers() * format.data_symbols() * format.tx));
-    for (complex& v : s) v = complex(engine_() % 2 ? 1 : -1, engine_() % 2 ? 1 : -1) / std::sqrt(2.0);
+    for (complex& v : s) v = complex{engine_() % 2 ? 1.0 : -1.0, engine_() % 2 ? 1.0 : -1.0} / std::sqrt(2.0);
     h.clear();
     for (std::int64_t c = 0; c < format.carriers; ++c)
       for (std::int64_t r = 0; !format.is_pilot(c) && r < rx; ++r)

@@ -47,19 +47,23 @@ inline PortShape carriers_of(std::int64_t symbols, std::int64_t carriers, std::i
   return shape;
 }
 
-/// The stage with all of its outputs. `more`: keys besides the format's.
+/// The stage with all of its outputs. `more`: keys besides the format's. `soft`: LLRs of QPSK data.
 inline Results estimate(const OfdmFormat& f, std::int64_t rx, const std::vector<cf32>& carriers,
-                        const std::string& more = "", bool wants_phase = true) {
+                        const std::string& more = "", bool wants_phase = true, std::vector<float> soft = {}) {
   const auto stage = entry().make();
   Problems problems;
   const Document document = parse_document(keys_of(f, more), "test.yaml", problems);
   const Section section = read_fields(
       document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
   const auto frames = std::ssize(carriers) / (f.symbols() * f.carriers * rx);
-  const std::vector<PortShape> in{carriers_of(f.symbols(), f.carriers, rx, frames)};
+  std::vector<PortShape> in(2, carriers_of(f.symbols(), f.carriers, rx, frames));
+  in[1].element = Element::f32;
+  in[1].item.clear();
+  if (!soft.empty())
+    in[1].item = {{"carrier", f.data_carriers()}, {"symbol", f.data_symbols()}, {"tx", f.tx}, {"bit", 2}};
   std::vector<PortShape> out(entry().outputs.size(), in[0]);
-  Footprint footprint;
-  ShapeContext context{.in = in, .out = out, .footprint = {&footprint, 1}, .most_new = frames, .section = section};
+  std::vector<Footprint> footprint(in.size());
+  ShapeContext context{.in = in, .out = out, .footprint = footprint, .most_new = frames, .section = section};
   stage->shape(context);
   EXPECT_TRUE(problems.empty());
   const auto backend = make_cpu_backend();
@@ -81,12 +85,12 @@ inline Results estimate(const OfdmFormat& f, std::int64_t rx, const std::vector<
     auto* const data = reinterpret_cast<std::byte*>(memory.data());
     return PortIo{.data = wanted ? data : nullptr, .length = frames, .count = &its_count};
   };
-  const PortIo from = port(given, count);
+  const PortIo from[] = {port(given, count), port(soft, count, !soft.empty())};
   const PortIo to[] = {port(r.y, counts[0]),      port(r.h, counts[1]),
                        port(r.noise, counts[2]),  port(r.phase, counts[3], wants_phase),
                        port(r.level, counts[4]),  port(r.covariance, counts[5]),
                        port(r.doppler, counts[6])};
-  run->enqueue({.in = {&from, 1}, .out = to, .scratch = scratch.data()}, {});
+  run->enqueue({.in = from, .out = to, .scratch = scratch.data()}, {});
   for (std::size_t o = 0; o < counts.size(); ++o) EXPECT_EQ(counts[o], o < 6 || moves ? count : 0) << o;
   return r;
 }

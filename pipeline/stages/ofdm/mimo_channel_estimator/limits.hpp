@@ -20,6 +20,8 @@ inline constexpr std::int64_t kMostUnknowns = 2048;
 
 /// Steps that learn the powers of the delays from the training alone.
 inline constexpr int kDelaySteps = 3;
+/// Steps that learn the powers once more when data is known.
+inline constexpr int kSoftSteps = 1;
 /// Pairs of function and delay are kept whose prior is at least this share of the largest.
 inline constexpr float kLeastPrior = 1e-4f;
 /// Floats resolve no more of the equations: this share of the largest element on the diagonal is added to all.

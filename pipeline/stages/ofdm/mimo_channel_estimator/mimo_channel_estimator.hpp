@@ -31,6 +31,10 @@
 ///
 /// doppler     [frame]                           f32, share of the channel's amplitude that moves
 ///
+/// It then also takes
+///
+/// soft        [frame][carrier][symbol][tx][bit] f32, LLRs of what the data carriers sent; left out: nothing is known
+///
 /// A NaN or an infinity in a frame makes all results of that frame NaN. Zeros give zeros. Noise is at least 1e-10 of
 /// the signal, so it is 0 only where all is 0. Keeps nothing between calls.
 namespace iqd::mimo_channel_estimator {
@@ -117,6 +121,7 @@ struct Design {
   std::vector<cf32> ramp;           // [carrier]: effect of the middle delay on the channel
   std::vector<cf32> uncover;        // [tx][training]: conj(cover)
   std::vector<float> taps;          // [carrier][kTaps]
+  std::int32_t soft_bits = 0;       // of a symbol; 0: there are no LLRs
   float smoothed_noise = 0;         // variance of a smoothed channel's error, of all antennas, over the noise
   std::vector<std::int32_t> first;  // [carrier]: the carrier of its first tap
   std::vector<std::int32_t> odd;    // empty carriers in the synchronisation symbol
@@ -130,7 +135,7 @@ struct Design {
 };
 /// Elements of a frame.
 struct Sizes {
-  std::int64_t y, h, noise, covariance;
+  std::int64_t y, h, noise, covariance, soft;
 };
 inline Sizes sizes_of(const Design& design) noexcept {
   const Extents& e = design.extents;
@@ -139,7 +144,8 @@ inline Sizes sizes_of(const Design& design) noexcept {
   return {.y = vectors * e.rx,
           .h = (moves ? vectors : e.data_carriers()) * e.pairs(),
           .noise = moves ? vectors : 1,
-          .covariance = std::int64_t{e.groups()} * e.rx * e.rx};
+          .covariance = std::int64_t{e.groups()} * e.rx * e.rx,
+          .soft = vectors * e.tx * design.soft_bits};
 }
 /// `symbol_seconds`: from the middle of a symbol to that of the next.
 Design make_design(const Config& config, std::int64_t rx, double symbol_seconds);
@@ -156,7 +162,8 @@ struct Estimates {
 };
 
 std::size_t scratch_bytes(const Design& design);
-void run_cpu(const Design& design, const cf32* carriers, std::int64_t frames, const Estimates& out,
+/// `soft` may be null.
+void run_cpu(const Design& design, const cf32* carriers, const float* soft, std::int64_t frames, const Estimates& out,
              std::byte* scratch) noexcept;
 
 /// The CUDA half.

@@ -20,11 +20,11 @@ struct Way {
     else
       whitened.emplace(design, scratch);
   }
-  void run(const cf32* frame, const Estimates& out) noexcept {
+  void run(const cf32* frame, const float* soft, const Estimates& out) noexcept {
     if (held)
       held->run(frame, out);
     else
-      whitened->run(frame, out);
+      whitened->run(frame, soft, out);
   }
   std::optional<HeldChannel> held;
   std::optional<WhitenedChannel> whitened;
@@ -63,7 +63,7 @@ std::size_t scratch_bytes(const Design& design) {
   return count.bytes();
 }
 
-void run_cpu(const Design& design, const cf32* carriers, std::int64_t frames, const Estimates& out,
+void run_cpu(const Design& design, const cf32* carriers, const float* soft, std::int64_t frames, const Estimates& out,
              std::byte* memory) noexcept {
   Scratch scratch(memory);
   const std::int64_t frame = std::int64_t{design.extents.symbols} * design.extents.row();
@@ -71,7 +71,7 @@ void run_cpu(const Design& design, const cf32* carriers, std::int64_t frames, co
   for (std::int64_t f = 0; f < frames; ++f, carriers += frame) {
     const Estimates own = frame_of(design, out, f);
     if (is_finite(carriers, frame))
-      way.run(carriers, own);
+      way.run(carriers, soft ? soft + f * sizes_of(design).soft : nullptr, own);
     else
       spoil(design, own);
   }

@@ -40,7 +40,18 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
     const double rate_hz = in.rate_hz > 0 ? in.rate_hz : in.source_rate_hz;
     if (config_.track == Track::frame && !(rate_hz > 0))
       return context.section.problem("track", "needs the sample rate of its input, which is not known");
+    const PortShape& soft = context.in[1];
+    const std::int64_t symbols_sent = f.data_carriers() * f.data_symbols() * f.tx;
+    const std::int64_t bits = soft.item.empty() ? 0 : soft.item_size() / symbols_sent;
+    if (!soft.item.empty() && (soft.item_size() % symbols_sent != 0 || bits % 2 != 0 || bits < 2 || bits > 8))
+      return context.section.problem(
+          "", fmt::format("input 'soft' has to have 2, 4, 6 or 8 LLRs for each of the frame's {} symbols, "
+                          "[carrier][symbol][tx][bit]; it is {}",
+                          symbols_sent, soft.text()));
+    if (bits > 0 && config_.track != Track::frame)
+      return context.section.problem("track", "has to be `frame` if something is connected to the input 'soft'");
     design_ = make_design(config_, rx, static_cast<double>(f.symbol()) / rate_hz);
+    design_.soft_bits = static_cast<std::int32_t>(bits);
     most_ = context.most_new;
     const bool moves = config_.track == Track::frame;
     for (PortShape& out : context.out) out.most = most_;
@@ -60,9 +71,12 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (design_.soft_bits > 0)
+      require_cpu(backend, "mimo_channel_estimator takes the input 'soft' on the CPU only: set `backend: cpu`");
     if (auto* cuda = device_half<CudaHalf>(backend, "mimo_channel_estimator")) return cuda(design_, most_);
     return cpu_run([design = design_](const StageIo& io) noexcept {
-      run_cpu(design, io.in[0].row<const cf32>(), *io.in[0].count,
+      const bool soft = design.soft_bits > 0 && *io.in[1].count == *io.in[0].count;
+      run_cpu(design, io.in[0].row<const cf32>(), soft ? io.in[1].row<const float>() : nullptr, *io.in[0].count,
               {.y = io.out[kY].row<cf32>(),
                .h = io.out[kH].row<cf32>(),
                .noise = io.out[kNoise].row<float>(),
@@ -127,7 +141,12 @@ StageEntry entry() {
           .inputs = {{.name = "carriers",
                       .elements = {Element::cf32},
                       .dims = "[frame][symbol][carrier][rx]",
-                      .example = {{"symbol", 14}, {"carrier", 300}, {"rx", 2}}}},
+                      .example = {{"symbol", 14}, {"carrier", 300}, {"rx", 2}}},
+                     {.name = "soft",
+                      .elements = {Element::f32},
+                      .dims = "[frame][carrier][symbol][tx][bit]",
+                      .optional = true,
+                      .example = {{"carrier", 288}, {"symbol", 11}, {"tx", 2}, {"bit", 2}}}},
           .outputs = {{.name = "y"},
                       {.name = "h"},
                       {.name = "noise"},

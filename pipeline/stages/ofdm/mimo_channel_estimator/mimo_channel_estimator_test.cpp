@@ -269,6 +269,18 @@ TEST(MimoChannelEstimator, RefusesWhatCannotBe) {
                              {carriers_of(13, 300, 2)})
                   .complaints(),
               HasSubstr("step: must be at least 1.18"));
+  auto soft = carriers_of(0, 0, 0);
+  soft.element = Element::f32;
+  soft.item = {{"carrier", 288}, {"symbol", 11}, {"tx", 2}, {"bit", 4}};
+  const auto with_soft = [&soft](const std::string& keys) {
+    return StageUnderTest(entry(), keys, {carriers_of(14, 300, 2), soft}).complaints();
+  };
+  EXPECT_EQ(with_soft("{track: frame}"), "");
+  EXPECT_THAT(with_soft("{}"), HasSubstr("track: has to be `frame`"));
+  soft.item.back().extent = 3;
+  EXPECT_THAT(with_soft("{track: frame}"), HasSubstr("2, 4, 6 or 8 LLRs for each of the frame's 6336 symbols"));
+  soft.item = {{"n", 100}};
+  EXPECT_THAT(with_soft("{track: frame}"), HasSubstr("input 'soft' has to have"));
   auto no_rate = carriers_of(14, 300, 2);
   no_rate.rate_hz = 0;
   EXPECT_THAT(StageUnderTest(entry(), "{track: frame}", {no_rate}).complaints(), HasSubstr("needs the sample rate"));

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <numeric>
+#include <random>
 
 #include "pipeline/stages/ofdm/mimo_channel_estimator/estimator_for_test.hpp"
 
@@ -49,6 +51,48 @@ TEST(MovingChannel, IsFollowed) {
         EXPECT_LT(mean_noise(got), 2) << tx << " " << hertz << way << ": in units of the noise";
         EXPECT_NEAR(got.level[0], 0.01 * static_cast<double>(tx), 0.003 * static_cast<double>(tx));
       }
+}
+
+/// LLRs of what was sent, of this mean strength: as many are wrong as they say.
+std::vector<float> known_data(const Signal& signal, float strength) {
+  std::mt19937 engine(3);
+  std::normal_distribution<float> right(strength, std::sqrt(2 * strength));
+  std::vector<float> llr;
+  for (const complex s : signal.s)
+    for (const double part : {s.real(), s.imag()})
+      llr.push_back(strength > 0 ? std::copysign(1.0f, static_cast<float>(part)) * right(engine) : 0);
+  return llr;
+}
+
+TEST(MovingChannel, KnownDataShowsItBetter) {
+  for (const std::int64_t tx : {1, 2, 4})
+    for (const char* way : {", track: frame", ", track: frame, whiten: groups"}) {
+      Signal signal(moving(tx, 300, 0.05 * static_cast<double>(tx)));
+      const auto frame = signal.frame();
+      const auto with = [&](float strength) {
+        return estimate(signal.format, tx, frame, way, true, known_data(signal, strength));
+      };
+      const Results alone = estimate(signal.format, tx, frame, way), none = with(0), some = with(3), all = with(40);
+      const double before = mean_noise(alone) - 1;
+      EXPECT_NEAR(mean_noise(none) - 1, before, 0.25 * before) << tx << way;
+      EXPECT_LT(mean_noise(some) - 1, 0.8 * before) << tx << way;
+      EXPECT_LT(mean_noise(all) - 1, 0.5 * before) << tx << way;
+      for (const Results* got : {&none, &some, &all}) {
+        EXPECT_GT(unexplained(signal, *got), 0.5) << tx << way;
+        EXPECT_LT(unexplained(signal, *got), 1.4) << tx << way << " " << got - &none;
+      }
+      EXPECT_LT(unexplained(signal, all) * mean_noise(all), unexplained(signal, alone) * mean_noise(alone))
+          << tx << way;
+    }
+}
+
+TEST(MovingChannel, LlrsThatAreNoNumbersSayNothing) {
+  Signal signal(moving(2, 100, 0.05));
+  const auto frame = signal.frame();
+  const std::vector<float> zero = known_data(signal, 0), bad(zero.size(), std::numeric_limits<float>::quiet_NaN());
+  const char* const way = ", track: frame, whiten: groups";
+  EXPECT_TRUE(
+      same(estimate(signal.format, 2, frame, way, true, bad), estimate(signal.format, 2, frame, way, true, zero)));
 }
 
 TEST(MovingChannel, IsNotFollowedIfItIsHeld) {

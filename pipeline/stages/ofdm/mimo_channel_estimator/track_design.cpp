@@ -96,6 +96,33 @@ void add_turns(const float* turn_re, const float* turn_im, std::int32_t delays, 
   for (std::int32_t l = 0; l < delays; ++l) re[l] += weight * turn_re[l], im[l] += weight * turn_im[l];
 }
 
+/// The tables of all pairs from the training and, by add(a, b, d, factor, re, im), each data symbol. re and im stand at
+/// lag 0.
+template <class Add> void combine_lags(const Design& design, const LagTables& to, const Add& add) {
+  const Extents& e = design.extents;
+  const TrackDesign& t = design.joint;
+  const std::int64_t delays = t.delays, lags = 2 * delays - 1;
+  std::int64_t table = 0;
+  for (int j = 0; j < t.functions; ++j)
+    for (int k = j; k < t.functions; ++k)
+      for (int a = 0; a < e.tx; ++a)
+        for (int b = 0; b < e.tx; ++b, ++table) {
+          float *const re = to.re + table * lags + delays - 1, *const im = to.im + table * lags + delays - 1;
+          const auto both = [&](int s) { return at(t.phi, s * t.functions + j) * at(t.phi, s * t.functions + k); };
+          cf32 trained = 0;
+          for (int s = 0; s < e.tx; ++s)
+            trained += both(s) * std::conj(at(design.cover, a * e.tx + s)) * at(design.cover, b * e.tx + s);
+          const float x = trained.real(), y = trained.imag();
+          // Of lag -m: the carriers' sums are conjugate, the factor is not.
+          for (std::int64_t m = delays; m-- > 0;) {
+            const float u = to.band_re[m], v = to.band_im[m];
+            re[m] = x * u - y * v, im[m] = x * v + y * u;
+            re[-m] = x * u + y * v, im[-m] = y * u - x * v;
+          }
+          for (int d = 0; d < e.data_symbols(); ++d) add(a, b, d, both(e.tx + d), re, im);
+        }
+}
+
 }  // namespace
 
 std::int64_t delays_of(const Config& config) noexcept {
@@ -110,7 +137,7 @@ std::int64_t lag_work(const Design& design) noexcept {
 void fill_lags(const Design& design, const float* weights, float* work, const LagTables& to) noexcept {
   const Extents& e = design.extents;
   const TrackDesign& t = design.joint;
-  const std::int64_t delays = t.delays, products = products_of(e.tx), lags = 2 * delays - 1;
+  const std::int64_t delays = t.delays, products = products_of(e.tx);
   const auto weight = [weights](std::int32_t c) { return weights ? weights[c] : 1.0f; };
   std::fill_n(to.band_re, delays, 0.0f);
   std::fill_n(to.band_im, delays, 0.0f);
@@ -134,35 +161,36 @@ void fill_lags(const Design& design, const float* weights, float* work, const La
         }
     }
 
-  std::int64_t table = 0;
-  for (int j = 0; j < t.functions; ++j)
-    for (int k = j; k < t.functions; ++k)
-      for (int a = 0; a < e.tx; ++a)
-        for (int b = 0; b < e.tx; ++b, ++table) {
-          float *const re = to.re + table * lags + delays - 1, *const im = to.im + table * lags + delays - 1;
-          const auto both = [&](int s) { return at(t.phi, s * t.functions + j) * at(t.phi, s * t.functions + k); };
-          cf32 trained = 0;
-          for (int s = 0; s < e.tx; ++s)
-            trained += both(s) * std::conj(at(design.cover, a * e.tx + s)) * at(design.cover, b * e.tx + s);
-          const float x = trained.real(), y = trained.imag();
-          // Of lag -m: the carriers' sums are conjugate, the factor is not.
-          for (std::int64_t m = delays; m-- > 0;) {
-            const float u = to.band_re[m], v = to.band_im[m];
-            re[m] = x * u - y * v, im[m] = x * v + y * u;
-            re[-m] = x * u + y * v, im[-m] = y * u - x * v;
-          }
-          const int pair = a >= b ? a * (a + 1) / 2 + b : b * (b + 1) / 2 + a;
-          for (int d = 0; d < e.data_symbols(); ++d) {
-            const float factor = both(e.tx + d);
-            const float* const from_re = pilots_re + (d * products + pair) * delays;
-            const float* const from_im = pilots_im + (d * products + pair) * delays;
-            re[0] += factor * from_re[0];
-            for (std::int64_t m = 1; m < delays; ++m) {
-              re[m] += factor * from_re[m], im[m] += factor * from_im[m];
-              re[-m] += factor * from_re[m], im[-m] -= factor * from_im[m];
-            }
-          }
-        }
+  combine_lags(design, to, [&](int a, int b, int d, float factor, float* re, float* im) {
+    const int pair = a >= b ? a * (a + 1) / 2 + b : b * (b + 1) / 2 + a;
+    const float* const from_re = pilots_re + (d * products + pair) * delays;
+    const float* const from_im = pilots_im + (d * products + pair) * delays;
+    re[0] += factor * from_re[0];
+    for (std::int64_t m = 1; m < delays; ++m) {
+      re[m] += factor * from_re[m], im[m] += factor * from_im[m];
+      re[-m] += factor * from_re[m], im[-m] -= factor * from_im[m];
+    }
+  });
+}
+
+std::int64_t soft_lags(const Design& design) noexcept {
+  const Extents& e = design.extents;
+  return std::int64_t{e.data_symbols()} * e.tx * e.tx * design.joint.delay_pitch;
+}
+
+void fill_soft_lags(const Design& design, const float* soft_re, const float* soft_im, const LagTables& to) noexcept {
+  const Extents& e = design.extents;
+  const TrackDesign& t = design.joint;
+  combine_lags(design, to, [&](int a, int b, int d, float factor, float* re, float* im) {
+    const auto from = [&](int p, int q) { return ((std::int64_t{d} * e.tx + p) * e.tx + q) * t.delay_pitch; };
+    const float *const own_re = soft_re + from(a, b), *const own_im = soft_im + from(a, b);
+    const float *const other_re = soft_re + from(b, a), *const other_im = soft_im + from(b, a);
+    re[0] += factor * own_re[0], im[0] += factor * own_im[0];
+    for (std::int64_t m = 1; m < t.delays; ++m) {
+      re[m] += factor * other_re[m], im[m] -= factor * other_im[m];
+      re[-m] += factor * own_re[m], im[-m] += factor * own_im[m];
+    }
+  });
 }
 
 void design_track(const Config& config, double symbol_seconds, Design& design) {

@@ -33,4 +33,10 @@ struct LagTables {
 void fill_lags(const Design& design, const float* weights, float* work, const LagTables& to) noexcept;
 std::int64_t lag_work(const Design& design) noexcept;
 
+/// The same from the training and what is known of the data, whose products are correlated with each delay:
+/// soft[data symbol][a][b][delay_pitch] = sum over carriers of weight conj(x_a) x_b exp(2 pi j f(c) tau / fft). The bands
+/// are inputs.
+void fill_soft_lags(const Design& design, const float* soft_re, const float* soft_im, const LagTables& to) noexcept;
+std::int64_t soft_lags(const Design& design) noexcept;
+
 }  // namespace iqd::mimo_channel_estimator

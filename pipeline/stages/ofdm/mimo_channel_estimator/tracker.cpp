@@ -111,8 +111,9 @@ Tracker::Tracker(const Design& design, Scratch& scratch)
       t_(design.joint),
       e_(design.extents),
       width_(whole_vectors(std::int64_t{t_.functions} * e_.pairs())),
-      values_(scratch.take<cf32>(std::max<std::int64_t>(std::int64_t{e_.carriers} * e_.tx * e_.rx,
-                                                        std::int64_t{e_.pilots} * e_.data_symbols() * e_.pairs()))),
+      values_(scratch.take<cf32>(
+          std::max<std::int64_t>(std::int64_t{e_.carriers} * (e_.pairs() + (design.soft_bits > 0 ? e_.tx * e_.tx : 0)),
+                                 std::int64_t{e_.pilots} * e_.data_symbols() * e_.pairs()))),
       trained_re_(scratch.take<float>(std::int64_t{e_.pairs()} * t_.delay_pitch)),
       trained_im_(scratch.take<float>(std::int64_t{e_.pairs()} * t_.delay_pitch)),
       piloted_re_(scratch.take<float>(std::int64_t{e_.data_symbols()} * e_.pairs() * t_.delay_pitch)),
@@ -120,6 +121,8 @@ Tracker::Tracker(const Design& design, Scratch& scratch)
       lags_{scratch.take<float>(t_.lag_count(e_)), scratch.take<float>(t_.lag_count(e_)),
             scratch.take<float>(t_.delays), scratch.take<float>(t_.delays)},
       lag_work_(scratch.take<float>(lag_work(design))),
+      soft_re_(scratch.take<float>(design.soft_bits > 0 ? soft_lags(design) : 0)),
+      soft_im_(scratch.take<float>(design.soft_bits > 0 ? soft_lags(design) : 0)),
       powers_(scratch.take<float>(t_.delays)),
       delay_(scratch.take<std::int32_t>(std::int64_t{t_.functions} * t_.delays)),
       is_used_(scratch.take<std::int32_t>(t_.delays)),
@@ -144,7 +147,8 @@ std::int64_t Tracker::most_sides() const noexcept {
   return std::int64_t{e_.pairs()} + t_.delays;
 }
 
-void Tracker::estimate(const cf32* frame, const float* weights, int antennas) noexcept {
+void Tracker::estimate(const cf32* frame, const float* weights, int antennas, const SoftSymbols* soft) noexcept {
+  knows_data_ = false;
   if (weights) fill_lags(design_, weights, lag_work_, lags_);
   lag_re_ = weights ? lags_.re : t_.lag_re.data(), lag_im_ = weights ? lags_.im : t_.lag_im.data();
   band_re_ = weights ? lags_.band_re : t_.band_re.data(), band_im_ = weights ? lags_.band_im : t_.band_im.data();
@@ -156,7 +160,11 @@ void Tracker::estimate(const cf32* frame, const float* weights, int antennas) no
   if (e_.track_phase && e_.pilots > 0) {
     set_parts(t_.pilot_re.data(), t_.pilot_im.data(), e_.pilots, pilot_parts_);
     measure_phases(frame, weights);
-    fit(0, antennas);
+    if (!soft) fit(0, antennas);
+  }
+  if (soft) {
+    correlate_soft(frame, weights, *soft);
+    fit(kSoftSteps, antennas);
   }
   set_parts(t_.turn_re.data(), t_.turn_im.data(), e_.carriers, parts_);
 }
@@ -199,6 +207,40 @@ void Tracker::correlate(const cf32* frame, const float* weights) noexcept {
   HWY_DYNAMIC_DISPATCH(correlate_rows)
   (t_.pilot_re.data(), t_.pilot_im.data(), t_.delay_pitch, e_.pilots, values_,
    std::int64_t{e_.data_symbols()} * e_.pairs(), piloted_re_, piloted_im_);
+}
+
+/// The same with data as far as it is known. What is not known of it disturbs as much as the channel lets through.
+void Tracker::correlate_soft(const cf32* frame, const float* weights, const SoftSymbols& soft) noexcept {
+  float delays = 0, functions = 0;
+  for (std::int64_t l = 0; l < t_.delays; ++l) delays += powers_[l];
+  for (int k = 0; k < t_.functions; ++k) functions += weights_[k];
+  const float power = delays * functions;
+  const std::int64_t products = std::int64_t{e_.tx} * e_.tx;
+  for (int d = 0; d < e_.data_symbols(); ++d) {
+    cf32 *sides = values_, *both = values_ + std::int64_t{e_.carriers} * e_.pairs();
+    for (int c = 0; c < e_.carriers; ++c) {
+      const cf32* const x = soft.mean(c, d);
+      const cf32* const y = frame + (1 + e_.tx + d) * e_.row() + c * e_.rx;
+      const float weight = 1 / (1 / (weights ? weights[c] : 1.0f) + power * soft.doubt(c, d));
+      for (int a = 0; a < e_.tx; ++a) {
+        const cf32 own = weight * std::conj(x[a]);
+        for (int r = 0; r < e_.rx; ++r) *sides++ = product(own, y[r]);
+        for (int b = 0; b < e_.tx; ++b) *both++ = product(own, x[b]);
+      }
+    }
+    const std::int64_t side = std::int64_t{d} * e_.pairs() * t_.delay_pitch, lag = d * products * t_.delay_pitch;
+    HWY_DYNAMIC_DISPATCH(correlate_rows)
+    (t_.turn_re.data(), t_.turn_im.data(), t_.delay_pitch, e_.carriers, values_, e_.pairs(), piloted_re_ + side,
+     piloted_im_ + side);
+    HWY_DYNAMIC_DISPATCH(correlate_rows)
+    (t_.turn_re.data(), t_.turn_im.data(), t_.delay_pitch, e_.carriers,
+     values_ + std::int64_t{e_.carriers} * e_.pairs(), products, soft_re_ + lag, soft_im_ + lag);
+  }
+  if (!weights)
+    std::copy_n(t_.band_re.data(), t_.delays, lags_.band_re), std::copy_n(t_.band_im.data(), t_.delays, lags_.band_im);
+  fill_soft_lags(design_, soft_re_, soft_im_, lags_);
+  lag_re_ = lags_.re, lag_im_ = lags_.im;
+  knows_data_ = true;
 }
 
 /// The powers of the delays, from the training alone, as if the channel stood still.
@@ -311,7 +353,7 @@ void Tracker::set_sides() noexcept {
             const std::int64_t from = (t * e_.rx + r) * t_.delay_pitch + l;
             q += product(factors[t], {trained_re_[from], trained_im_[from]});
           }
-          for (int d = 0; e_.pilots > 0 && d < e_.data_symbols(); ++d) {
+          for (int d = 0; (e_.pilots > 0 || knows_data_) && d < e_.data_symbols(); ++d) {
             const std::int64_t from = ((d * e_.tx + a) * e_.rx + r) * t_.delay_pitch + l;
             q += product(factors[e_.tx + d], {piloted_re_[from], piloted_im_[from]});
           }

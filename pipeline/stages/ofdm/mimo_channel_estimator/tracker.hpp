@@ -6,6 +6,7 @@
 
 #include "pipeline/stages/ofdm/mimo_channel_estimator/frame_channel.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
+#include "pipeline/stages/ofdm/mimo_channel_estimator/soft_symbols.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/track_design.hpp"
 #include "signal/estimates/hermitian_system.hpp"
 #include "signal/filters/scratch.hpp"
@@ -19,8 +20,8 @@ class Tracker {
   Tracker(const Design& design, Scratch& scratch);
 
   /// `frame`: [symbol][carrier][rx], with noise of variance 1 at every antenna. `weights`: [carrier], null if all are 1.
-  /// `antennas`: those that are not silent.
-  void estimate(const cf32* frame, const float* weights, int antennas) noexcept;
+  /// `antennas`: those that are not silent. `soft`: what is known of the data, or null.
+  void estimate(const cf32* frame, const float* weights, int antennas, const SoftSymbols* soft) noexcept;
 
   FrameChannel channel() const noexcept { return {t_.functions, t_.phi.data(), parts_}; }
   /// Of data symbol d, against the channel.
@@ -32,6 +33,7 @@ class Tracker {
 
  private:
   void correlate(const cf32* frame, const float* weights) noexcept;
+  void correlate_soft(const cf32* frame, const float* weights, const SoftSymbols& soft) noexcept;
   void learn_delays(double power, int antennas) noexcept;
   void choose() noexcept;
   void set_sides() noexcept;
@@ -62,6 +64,8 @@ class Tracker {
   float *piloted_re_, *piloted_im_;  // [data symbol][tx][rx][delay_pitch]
   LagTables lags_{};                 // of this frame, if carriers count differently
   float* lag_work_;
+  float *soft_re_, *soft_im_;  // [data symbol][a][b][delay_pitch]: what the data's products are correlated to
+  bool knows_data_ = false;
   const float *lag_re_ = nullptr, *lag_im_ = nullptr, *band_re_ = nullptr, *band_im_ = nullptr;
   // What is learned.
   float* powers_;  // [delay]

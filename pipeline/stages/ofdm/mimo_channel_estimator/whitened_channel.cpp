@@ -94,14 +94,17 @@ WhitenedChannel::WhitenedChannel(const Design& design, Scratch& scratch)
     tracker_.emplace(design, scratch);
   else
     held_.emplace(design, scratch);
+  if (design.soft_bits > 0) soft_.emplace(design, scratch);
 }
 
-void WhitenedChannel::run(const cf32* frame, const Estimates& out) noexcept {
+void WhitenedChannel::run(const cf32* frame, const float* soft, const Estimates& out) noexcept {
   const bool silent = !find_antennas(frame);
   judge_stretches(frame);
   whiten_band(frame);
+  known_ = soft ? &*soft_ : nullptr;
+  if (known_) soft_->read(soft);
   if (tracker_)
-    tracker_->estimate(white_, weighted_ ? weights_ : nullptr, antennas_);
+    tracker_->estimate(white_, weighted_ ? weights_ : nullptr, antennas_, known_);
   else
     held_->estimate(white_);
   for (int d = 0; d < e_.data_symbols(); ++d) back_[d] = {std::cos(phases()[d]), -std::sin(phases()[d])};
@@ -216,6 +219,8 @@ Covariance WhitenedChannel::residuals_of(int group, double& count) const noexcep
       const float* const signs = design_.pilot_signs.data() + (std::int64_t{d} * e_.pilots - 1 - place) * e_.tx;
       add_known(e_.tx + d, c, back_[d], [&](int a) { return cf32(signs[a]); });
     }
+    for (int d = 0; known_ && place >= 0 && d < e_.data_symbols(); ++d)
+      if (known_->is_known(c, d)) add_known(e_.tx + d, c, back_[d], [&](int a) { return known_->mean(c, d)[a]; });
   }
   const auto first = std::lower_bound(design_.odd.begin(), design_.odd.end(), group * e_.group);
   for (auto c = first; c != design_.odd.end() && *c < end; ++c) add(white(0, *c));

@@ -8,6 +8,7 @@
 
 #include "pipeline/stages/ofdm/mimo_channel_estimator/held_channel.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/limits.hpp"
+#include "pipeline/stages/ofdm/mimo_channel_estimator/soft_symbols.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/tracker.hpp"
 #include "signal/estimates/covariance.hpp"
 
@@ -19,7 +20,8 @@ class WhitenedChannel {
  public:
   WhitenedChannel(const Design& design, Scratch& scratch);
 
-  void run(const cf32* frame, const Estimates& out) noexcept;
+  /// `soft`: LLRs of the data, or null.
+  void run(const cf32* frame, const float* soft, const Estimates& out) noexcept;
 
  private:
   int stretches() const noexcept { return stretches_of(static_cast<int>(design_.odd.size())); }
@@ -40,6 +42,8 @@ class WhitenedChannel {
   const Extents e_;
   std::optional<HeldChannel> held_;
   std::optional<Tracker> tracker_;
+  std::optional<SoftSymbols> soft_;
+  const SoftSymbols* known_ = nullptr;  // of this frame
   bool alive_[kMostAntennas] = {};
   double least_[kMostAntennas] = {};  // noise
   int antennas_ = 0;                  // that are not silent

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stages/ofdm/mimo_channel_estimator/soft_symbols.hpp"
+
+#include "signal/formats/soft_qam.hpp"
+
+namespace iqd::mimo_channel_estimator {
+
+SoftSymbols::SoftSymbols(const Design& design, Scratch& scratch)
+    : design_(design),
+      e_(design.extents),
+      mean_(scratch.take<cf32>(std::int64_t{e_.carriers} * e_.data_symbols() * e_.tx)),
+      doubt_(scratch.take<float>(std::int64_t{e_.carriers} * e_.data_symbols())) {}
+
+void SoftSymbols::read(const float* llr) noexcept {
+  cf32* mean = mean_;
+  float* doubt = doubt_;
+  for (int c = 0; c < e_.carriers; ++c) {
+    const int place = design_.place[static_cast<std::size_t>(c)];
+    for (int d = 0; d < e_.data_symbols(); ++d, ++doubt) {
+      *doubt = 0;
+      const float* const signs =
+          place < 0 ? design_.pilot_signs.data() + (std::int64_t{d} * e_.pilots - 1 - place) * e_.tx : nullptr;
+      for (int a = 0; a < e_.tx; ++a, ++mean) {
+        if (signs) {
+          *mean = signs[a];
+          continue;
+        }
+        const qam::SoftSymbol symbol = qam::soft_symbol(design_.soft_bits, llr);
+        *mean = {symbol.re, symbol.im};
+        *doubt += symbol.variance;
+        llr += design_.soft_bits;
+      }
+    }
+  }
+}
+
+}  // namespace iqd::mimo_channel_estimator

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
+#include "signal/filters/scratch.hpp"
+
+namespace iqd::mimo_channel_estimator {
+
+/// What was sent behind the training of a frame, as far as it is known: pilots, and data by their LLRs.
+class SoftSymbols {
+ public:
+  SoftSymbols(const Design& design, Scratch& scratch);
+
+  /// `llr`: [data carrier][data symbol][tx][bit]
+  void read(const float* llr) noexcept;
+
+  /// The mean of what each antenna sends: [tx].
+  const cf32* mean(int carrier, int data_symbol) const noexcept { return mean_ + place(carrier, data_symbol) * e_.tx; }
+  /// The variance, sum over the antennas.
+  float doubt(int carrier, int data_symbol) const noexcept { return doubt_[place(carrier, data_symbol)]; }
+  /// Known well enough to take a residual from.
+  bool is_known(int carrier, int data_symbol) const noexcept {
+    return doubt(carrier, data_symbol) < kMostDoubt * static_cast<float>(e_.tx);
+  }
+
+ private:
+  static constexpr float kMostDoubt = 0.05f;  // of the power
+
+  std::int64_t place(int carrier, int data_symbol) const noexcept {
+    return std::int64_t{carrier} * e_.data_symbols() + data_symbol;
+  }
+
+  const Design& design_;
+  const Extents e_;
+  cf32* mean_;    // [carrier][data symbol][tx]
+  float* doubt_;  // [carrier][data symbol]
+};
+
+}  // namespace iqd::mimo_channel_estimator
