@@ -21,7 +21,7 @@ std::string_view InputSpec::axis_name() const noexcept {
 }
 
 bool InputSpec::items() const noexcept {
-  constexpr std::string_view kItems[] = {"packet", "frame", "vector", "group", "word"};
+  constexpr std::string_view kItems[] = {"packet", "frame", "vector", "group", "word", "retry"};
   return std::find(std::begin(kItems), std::end(kItems), axis_name()) != std::end(kItems);
 }
 

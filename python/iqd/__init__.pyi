@@ -396,6 +396,16 @@ def stage(entry: Literal["ldpc_encoder"], /, *, code: Literal['80216e_2304_1_2']
     'encodes LDPC words'
 
 @overload
+def stage(entry: Literal["failed_frames"], /, *, name: str = ..., from_: str | Mapping[str, str] | None = ...,
+          backend: str = ...) -> Stage:
+    'takes out the frames in which a word failed, for a second pass'
+
+@overload
+def stage(entry: Literal["merge_words"], /, *, name: str = ..., from_: str | Mapping[str, str] | None = ...,
+          backend: str = ...) -> Stage:
+    'puts the words of a second pass in the place of those that failed'
+
+@overload
 def stage(entry: Literal["ofdm_modulator"], /, *, amplitude: float = ..., carriers: int = ...,
           code: Literal['none', '80216e_2304_1_2'] = ..., fft: int = ..., frame: int = ...,
           modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ...,

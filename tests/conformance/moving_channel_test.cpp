@@ -153,6 +153,38 @@ TEST_P(MovingChannelOnCuda, IsThatOfTheCpu) {
   }
 }
 
+/// QPSK's LLRs as a decoder gives them: some do not belong to what was sent.
+StageInput soft_for(const MovingCase& c, int frames) {
+  const OfdmFormat& f = c.format;
+  StageInput in;
+  in.shape.element = Element::f32;
+  in.shape.axis = Axis::counted;
+  in.shape.axis_name = "frame";
+  in.shape.item = {{"carrier", f.data_carriers()}, {"symbol", f.data_symbols()}, {"tx", f.tx}, {"bit", 2}};
+  in.shape.most = in.length = frames;
+  std::mt19937 engine(9);
+  std::normal_distribution<float> strength(6, 5);
+  std::vector<float> llr(static_cast<std::size_t>(frames * in.shape.item_size()));
+  for (float& x : llr) x = (engine() % 2 ? 1.0f : -1.0f) * strength(engine);
+  in.data.resize(llr.size() * sizeof(float));
+  std::memcpy(in.data.data(), llr.data(), in.data.size());
+  return in;
+}
+
+TEST_P(MovingChannelOnCuda, WithKnownDataIsThatOfTheCpu) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO CHANNEL WAS FOLLOWED ON CUDA: " << why;
+  const MovingCase& c = GetParam();
+  constexpr int frames = 3;
+  const std::vector<StageInput> in{carriers_of(c, moving_frames(c, frames), frames), soft_for(c, frames)};
+  for (const char* way : {"track: frame", "track: frame, whiten: groups"}) {
+    const std::string keys = fmt::format("{{{}, {}}}", format_keys(c.format), way);
+    const Ports cpu = run("mimo_channel_estimator", keys, in, "cpu");
+    const Ports cuda = run("mimo_channel_estimator", keys, in, "cuda");
+    for (const auto& [port, limit] : {std::pair{"y", 2e-3}, {"h", 2e-3}, {"noise", 2e-3}, {"covariance", 2e-3}})
+      EXPECT_LE(distance(cpu.at(port), cuda.at(port)), limit) << way << ' ' << port;
+  }
+}
+
 TEST_P(MovingChannelOnCuda, ABadFrameIsMarked) {
   if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO CHANNEL WAS FOLLOWED ON CUDA: " << why;
   const MovingCase& c = kMoving[0];

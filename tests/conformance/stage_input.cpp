@@ -50,6 +50,7 @@ std::vector<StageInput> inputs_for(const StageEntry& entry, Element element, int
   std::vector<StageInput> inputs;
   std::mt19937 generator(12345);
   for (const InputSpec& spec : entry.inputs) {
+    if (spec.optional && spec.example.empty()) break;
     StageInput in;
     in.shape = spec.example_shape(spec.takes(element) ? element : spec.elements.front(), length);
     in.length = length;

@@ -252,6 +252,16 @@ class Pipelines(unittest.TestCase):
         self.assertGreater(counted["packets"], 100)
         self.assertLess(counted["packet_errors"], 0.02 * counted["packets"])
 
+    def test_mimo_second_pass(self):
+        self.check("mimo_second_pass")
+        messages, pipelines, _ = self.run_for_a_moment("mimo_second_pass", ["bits"])
+        self.assertEqual({(m["dims"][0], *m["shape"][1:]) for m, _ in messages["bits"]}, {("frame", 11, 1152)})
+        self.assertTrue(all("doppler" in frame for m, _ in messages["bits"] for frame in m["frames"]))
+        counted, words = self.counted(pipelines, "ber_meter"), self.counted(pipelines, "merge_words")
+        self.assertGreater(words["mended"], 0.02 * words["words"])
+        self.assertLess(words["failed"], 0.5 * words["mended"])
+        self.assertLessEqual(counted["packet_errors"], words["failed"] + 3, "a word is wrong that has not failed")
+
     def test_mimo_cheap_radio(self):
         self.check("mimo_cheap_radio")
         messages, pipelines, _ = self.run_for_a_moment("mimo_cheap_radio", ["bits", "flaws"])

@@ -8,6 +8,7 @@
 #include "pipeline/stages/ofdm/mimo_channel_estimator/limits.hpp"
 #include "signal/estimates/covariance.hpp"
 #include "signal/filters/scratch.hpp"
+#include "signal/formats/soft_qam.hpp"
 
 /// Whole frames with `track: frame` or `whiten`: a thread block takes one frame after the other, with the CPU's steps.
 namespace iqd::mimo_channel_estimator {
@@ -21,7 +22,7 @@ struct Tables {
   const float2 *lags, *band;        // with equal weights
   const float2 *known, *ramp, *pilot_weights;
   const std::int32_t *odd, *pilot, *place, *first;
-  std::int32_t odd_carriers, functions, delays, pitch, most_taps, em;
+  std::int32_t odd_carriers, functions, delays, pitch, most_taps, em, soft_bits;
   float span, smoothed_noise;
   bool moves, whitens, groups;
 };
@@ -41,6 +42,9 @@ struct Desk {
   float2 *rough, *parts, *pilot_parts;
   float* phases;
   float2* back;
+  float2* sent;       // [carrier][data symbol][tx]: mean of what was sent
+  float* doubt;       // [carrier][data symbol]: its variance, sum over the antennas
+  float2* soft_lags;  // [data symbol][a][b][pitch]
   std::size_t stride;
 };
 
@@ -49,7 +53,8 @@ struct Frames {
   Tables t;
   Desk desk;
   const float2* carriers;
-  const std::int32_t* found_at;
+  const float* soft;  // LLRs of the data, or null
+  const std::int32_t *found_at, *soft_found_at;
   std::int32_t* counts[7];
   float2 *y, *h, *covariance;
   float *noise, *phase, *level, *doppler;
@@ -61,6 +66,8 @@ struct State {
   double least[kMostAntennas];
   int antennas;
   int weighted;
+  int own_lags;
+  int knows_data;
   double level;
   Covariance band, root;
   float2 front[kMostAntennas][kMostAntennas];
@@ -75,19 +82,35 @@ template <class T> __device__ T* own(T* first, std::size_t stride) {
 }
 __device__ Desk own_desk(const Desk& d) {
   const std::size_t s = d.stride;
-  return {own(d.white, s),       own(d.weights, s),
-          own(d.power, s),       own(d.strength, s),
-          own(d.traces, s),      own(d.counts, s),
-          own(d.covariance, s),  own(d.filter, s),
-          own(d.trained, s),     own(d.piloted, s),
-          own(d.lags, s),        own(d.band, s),
-          own(d.lag_work, s),    own(d.powers, s),
-          own(d.delay, s),       own(d.keepers, s),
-          own(d.equations, s),   own(d.factors, s),
-          own(d.g, s),           own(d.variance, s),
-          own(d.rough, s),       own(d.parts, s),
-          own(d.pilot_parts, s), own(d.phases, s),
-          own(d.back, s),        s};
+  return {own(d.white, s),
+          own(d.weights, s),
+          own(d.power, s),
+          own(d.strength, s),
+          own(d.traces, s),
+          own(d.counts, s),
+          own(d.covariance, s),
+          own(d.filter, s),
+          own(d.trained, s),
+          own(d.piloted, s),
+          own(d.lags, s),
+          own(d.band, s),
+          own(d.lag_work, s),
+          own(d.powers, s),
+          own(d.delay, s),
+          own(d.keepers, s),
+          own(d.equations, s),
+          own(d.factors, s),
+          own(d.g, s),
+          own(d.variance, s),
+          own(d.rough, s),
+          own(d.parts, s),
+          own(d.pilot_parts, s),
+          own(d.phases, s),
+          own(d.back, s),
+          own(d.sent, s),
+          own(d.doubt, s),
+          own(d.soft_lags, s),
+          s};
 }
 
 /// One frame, by all threads of a block.
@@ -102,6 +125,7 @@ class Follower {
     for (int i = thread_; i < e_.symbols * e_.row(); i += kFrameThreads)
       spoilt |= !(isfinite(carriers[i].x) && isfinite(carriers[i].y));
     if (__syncthreads_or(spoilt)) return spoil(frame);
+    read_soft(frame);
     find_antennas(carriers);
     judge_stretches(carriers);
     whiten_band(carriers);
@@ -231,6 +255,65 @@ class Follower {
         s_.front[i][j] = {static_cast<float>(inverse.re[i][j]), static_cast<float>(inverse.im[i][j])};
   }
 
+  // Data that is known, more or less.
+
+  __device__ bool knows_data() const { return s_.knows_data != 0; }
+  __device__ void read_soft(std::int64_t frame) {
+    const int symbols = e_.data_symbols();
+    const std::int64_t llrs = std::int64_t{vectors()} * e_.tx * t_.soft_bits;
+    for (int i = thread_; knows_data() && i < e_.carriers * symbols; i += kFrameThreads) {
+      const int c = i / symbols, d = i % symbols, at = t_.place[c];
+      float doubt = 0;
+      for (int a = 0; a < e_.tx; ++a) {
+        float2& mean = d_.sent[i * e_.tx + a];
+        if (at < 0) {
+          mean = {sign(d, -1 - at, a), 0};
+          continue;
+        }
+        const qam::SoftSymbol symbol = qam::soft_symbol(
+            t_.soft_bits, f_.soft + frame * llrs + ((std::int64_t{at} * symbols + d) * e_.tx + a) * t_.soft_bits);
+        mean = {symbol.re, symbol.im};
+        doubt += symbol.variance;
+      }
+      d_.doubt[i] = doubt;
+    }
+    __syncthreads();
+  }
+  /// As the CPU: the sums with data, and the tables of lags.
+  __device__ void correlate_soft() {
+    float delays = 0, functions = 0;
+    for (int l = 0; l < t_.delays; ++l) delays += d_.powers[l];
+    for (int k = 0; k < t_.functions; ++k) functions += s_.weights[k];
+    const float power = delays * functions;
+    const int symbols = e_.data_symbols(), sides = symbols * e_.pairs(), products = e_.tx * e_.tx;
+    const auto weight_of = [&](int c, int d) { return 1 / (1 / weight(c) + power * d_.doubt[c * symbols + d]); };
+    for (int i = thread_; i < sides * t_.delays; i += kFrameThreads) {
+      const int column = i / t_.delays, l = i % t_.delays, r = column % e_.rx, a = column / e_.rx % e_.tx;
+      const int d = column / e_.pairs();
+      float2 sum{0, 0};
+      for (int c = 0; c < e_.carriers; ++c) {
+        const float2 own = scaled(d_.sent[(c * symbols + d) * e_.tx + a], weight_of(c, d));
+        add(sum, conj_times(t_.turn[c * t_.pitch + l], conj_times(own, white(1 + e_.tx + d, c)[r])));
+      }
+      d_.piloted[column * t_.pitch + l] = sum;
+    }
+    for (int i = thread_; i < symbols * products * t_.delays; i += kFrameThreads) {
+      const int column = i / t_.delays, l = i % t_.delays, b = column % e_.tx, a = column / e_.tx % e_.tx;
+      const int d = column / products;
+      float2 sum{0, 0};
+      for (int c = 0; c < e_.carriers; ++c) {
+        const float2* const x = d_.sent + (c * symbols + d) * e_.tx;
+        add(sum, conj_times(t_.turn[c * t_.pitch + l], conj_times(scaled(x[a], weight_of(c, d)), x[b])));
+      }
+      d_.soft_lags[column * t_.pitch + l] = sum;
+    }
+    __syncthreads();
+    combine_lags([&](int a, int b, int d, int m) {
+      const float2 p = d_.soft_lags[((d * e_.tx + (m < 0 ? a : b)) * e_.tx + (m < 0 ? b : a)) * t_.pitch + abs(m)];
+      return float2{p.x, m < 0 ? p.y : -p.y};
+    });
+  }
+
   // A channel that stands still.
 
   __device__ void hold() {
@@ -282,6 +365,8 @@ class Follower {
 
   __device__ void follow() {
     correlate();
+    if (thread_ == 0) s_.own_lags = 0;
+    __syncthreads();
     if (s_.weighted) fill_lags_of_frame();
     if (thread_ < t_.functions) s_.weights[thread_] = t_.weights[thread_];
     for (int d = thread_; d < e_.data_symbols(); d += kFrameThreads) d_.phases[d] = 0;
@@ -290,7 +375,11 @@ class Follower {
     if (e_.track_phase && e_.pilots > 0) {
       set_parts(t_.pilot_turn, e_.pilots, d_.pilot_parts);
       measure_phases();
-      fit(0);
+      if (!knows_data()) fit(0);
+    }
+    if (knows_data()) {
+      correlate_soft();
+      fit(kSoftSteps);
     }
     set_parts(t_.turn, e_.carriers, d_.parts);
   }
@@ -337,6 +426,15 @@ class Follower {
       d_.lag_work[i] = sum;
     }
     __syncthreads();
+    combine_lags([&](int a, int b, int d, int m) {
+      const int pair = a >= b ? a * (a + 1) / 2 + b : b * (b + 1) / 2 + a;
+      const float2 p = d_.lag_work[(d * products + pair) * t_.delays + abs(m)];
+      return float2{p.x, m < 0 ? -p.y : p.y};
+    });
+  }
+  /// The tables from the training, by its band, and for each data symbol of_data(a, b, d, lag).
+  template <class OfData> __device__ void combine_lags(const OfData& of_data) {
+    const float2* const trained_band = band();
     const int lags = 2 * t_.delays - 1, tables = t_.functions * (t_.functions + 1) / 2 * e_.tx * e_.tx;
     for (int i = thread_; i < tables * lags; i += kFrameThreads) {
       const int m = i % lags - (t_.delays - 1), b = i / lags % e_.tx, a = i / lags / e_.tx % e_.tx;
@@ -346,18 +444,16 @@ class Follower {
       float2 trained{0, 0};
       for (int t = 0; t < e_.tx; ++t)
         add(trained, scaled(conj_times(t_.cover[a * e_.tx + t], t_.cover[b * e_.tx + t]), phi(t, j) * phi(t, k)));
-      const float2 at = d_.band[abs(m)];
+      const float2 at = trained_band[abs(m)];
       float2 sum = dsp::product(trained, {at.x, m < 0 ? -at.y : at.y});
-      const int pair = a >= b ? a * (a + 1) / 2 + b : b * (b + 1) / 2 + a;
-      for (int d = 0; d < e_.data_symbols(); ++d) {
-        const float2 p = d_.lag_work[(d * products + pair) * t_.delays + abs(m)];
-        add(sum, scaled({p.x, m < 0 ? -p.y : p.y}, phi(e_.tx + d, j) * phi(e_.tx + d, k)));
-      }
+      for (int d = 0; d < e_.data_symbols(); ++d)
+        add(sum, scaled(of_data(a, b, d, m), phi(e_.tx + d, j) * phi(e_.tx + d, k)));
       d_.lags[i] = sum;
     }
+    if (thread_ == 0) s_.own_lags = 1;
     __syncthreads();
   }
-  __device__ const float2* lags() const { return s_.weighted ? d_.lags : t_.lags; }
+  __device__ const float2* lags() const { return s_.own_lags ? d_.lags : t_.lags; }
   __device__ const float2* band() const { return s_.weighted ? d_.band : t_.band; }
 
   __device__ void learn_delays() {
@@ -490,7 +586,7 @@ class Follower {
     float2 sum{0, 0};
     for (int t = 0; t < e_.tx; ++t)
       add(sum, scaled(conj_times(t_.cover[a * e_.tx + t], d_.trained[(t * e_.rx + r) * t_.pitch + l]), phi(t, k)));
-    for (int d = 0; e_.pilots > 0 && d < e_.data_symbols(); ++d) {
+    for (int d = 0; (e_.pilots > 0 || knows_data()) && d < e_.data_symbols(); ++d) {
       const float2 back{cosf(d_.phases[d]), -sinf(d_.phases[d])};
       add(sum, scaled(dsp::product(back, d_.piloted[((d * e_.tx + a) * e_.rx + r) * t_.pitch + l]), phi(e_.tx + d, k)));
     }
@@ -620,15 +716,19 @@ class Follower {
       const int begin = g * e_.group, end = min(begin + e_.group, e_.carriers), symbols = e_.symbols;
       for (int i = lane; i < (end - begin) * symbols; i += 32) {
         const int c = begin + i / symbols, symbol = i % symbols, s = symbol - 1, d = s - e_.tx;
-        const bool pilot = t_.place[c] < 0;
-        if (symbol == 0 ? !is_odd(c) : d >= 0 && !pilot) continue;
+        const bool pilot = t_.place[c]<0, data = symbol> 0 && d >= 0 && !pilot;
+        if (symbol == 0 && !is_odd(c)) continue;
+        if (data && !(knows_data() && d_.doubt[c * e_.data_symbols() + d] < kMostDoubt * static_cast<float>(e_.tx)))
+          continue;
         float re[kMostAntennas], im[kMostAntennas];
         if (symbol == 0) {
           for (int r = 0; r < e_.rx; ++r) re[r] = white(0, c)[r].x, im[r] = white(0, c)[r].y;
         } else {
           float2 sent[kMostAntennas], turn{1, 0};
           for (int a = 0; a < e_.tx; ++a)
-            sent[a] = d < 0 ? scaled(t_.cover[a * e_.tx + s], t_.training[c]) : float2{sign(d, -1 - t_.place[c], a), 0};
+            sent[a] = d < 0   ? scaled(t_.cover[a * e_.tx + s], t_.training[c])
+                      : pilot ? float2{sign(d, -1 - t_.place[c], a), 0}
+                              : d_.sent[(c * e_.data_symbols() + d) * e_.tx + a];
           if (d >= 0) turn = d_.back[d];
           if (d < 0 && !t_.moves) {
             const double phase = -s_.slope * training_position(s, e_.tx);
@@ -769,6 +869,7 @@ class Follower {
 __global__ void __launch_bounds__(kFrameThreads) follow_frames(const Frames f) {
   extern __shared__ float2 panel[];
   __shared__ State state;
+  if (threadIdx.x == 0) state.knows_data = f.soft != nullptr && *f.soft_found_at == *f.found_at;
   const std::int32_t found = dsp::read_once(f.found_at);
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     for (std::int32_t* const count : f.counts) *count = found;

@@ -22,6 +22,8 @@ inline constexpr std::int64_t kMostUnknowns = 2048;
 inline constexpr int kDelaySteps = 3;
 /// Steps that learn the powers once more when data is known.
 inline constexpr int kSoftSteps = 1;
+/// Data of less variance, as a share of its power, is known well enough to take a residual from.
+inline constexpr float kMostDoubt = 0.05f;
 /// Pairs of function and delay are kept whose prior is at least this share of the largest.
 inline constexpr float kLeastPrior = 1e-4f;
 /// Floats resolve no more of the equations: this share of the largest element on the diagonal is added to all.

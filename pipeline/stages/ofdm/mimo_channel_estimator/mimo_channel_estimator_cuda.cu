@@ -144,6 +144,7 @@ class FollowingRun final : public StageRun {
                .pitch = t.delay_pitch,
                .most_taps = t.most_taps,
                .em = t.em,
+               .soft_bits = design.soft_bits,
                .span = t.span,
                .smoothed_noise = design.smoothed_noise,
                .moves = design.track == Track::frame,
@@ -165,6 +166,8 @@ class FollowingRun final : public StageRun {
     Frames f{.e = extents_, .t = tables_, .desk = desk_at(io.device_scratch)};
     f.carriers = io.in[0].row<const float2>();
     f.found_at = io.in[0].count;
+    f.soft = tables_.soft_bits > 0 ? io.in[1].row<const float>() : nullptr;
+    f.soft_found_at = io.in[1].count;
     for (std::size_t o = 0; o < std::size(f.counts); ++o) f.counts[o] = io.out[o].count;
     f.y = io.out[0].row<float2>();
     f.h = io.out[1].row<float2>();
@@ -215,6 +218,10 @@ class FollowingRun final : public StageRun {
     desk.pilot_parts = s.take<float2>(e.pilots * functions * pairs);
     desk.phases = s.take<float>(d);
     desk.back = s.take<float2>(d);
+    const bool soft = t.soft_bits > 0;
+    desk.sent = s.take<float2>(soft ? e.carriers * d * e.tx : 0);
+    desk.doubt = s.take<float>(soft ? e.carriers * d : 0);
+    desk.soft_lags = s.take<float2>(soft ? d * e.tx * e.tx * t.pitch : 0);
     desk.stride =
         (reinterpret_cast<std::size_t>(s.take<float2>(0)) - reinterpret_cast<std::size_t>(memory) + 255) / 256 * 256;
     return desk;

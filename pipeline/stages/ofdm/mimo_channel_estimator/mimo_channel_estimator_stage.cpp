@@ -71,8 +71,6 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (design_.soft_bits > 0)
-      require_cpu(backend, "mimo_channel_estimator takes the input 'soft' on the CPU only: set `backend: cpu`");
     if (auto* cuda = device_half<CudaHalf>(backend, "mimo_channel_estimator")) return cuda(design_, most_);
     return cpu_run([design = design_](const StageIo& io) noexcept {
       const bool soft = design.soft_bits > 0 && *io.in[1].count == *io.in[0].count;
@@ -145,8 +143,7 @@ StageEntry entry() {
                      {.name = "soft",
                       .elements = {Element::f32},
                       .dims = "[frame][carrier][symbol][tx][bit]",
-                      .optional = true,
-                      .example = {{"carrier", 288}, {"symbol", 11}, {"tx", 2}, {"bit", 2}}}},
+                      .optional = true}},
           .outputs = {{.name = "y"},
                       {.name = "h"},
                       {.name = "noise"},

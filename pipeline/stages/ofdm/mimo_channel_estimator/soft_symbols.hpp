@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "pipeline/stages/ofdm/mimo_channel_estimator/limits.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
 #include "signal/filters/scratch.hpp"
 
@@ -27,8 +28,6 @@ class SoftSymbols {
   }
 
  private:
-  static constexpr float kMostDoubt = 0.05f;  // of the power
-
   std::int64_t place(int carrier, int data_symbol) const noexcept {
     return std::int64_t{carrier} * e_.data_symbols() + data_symbol;
   }

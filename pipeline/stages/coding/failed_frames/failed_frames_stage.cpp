@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "pipeline/stages/coding/failed_frames/failed_frames.hpp"
+
+namespace iqd::failed_frames {
+namespace {
+
+class FailedFramesStage final : public Stage {
+ public:
+  void fields(FieldVisitor&) override {}
+
+  void shape(ShapeContext& context) override {
+    for (const PortShape& in : context.in)
+      if (in.axis != Axis::counted || !in.rows.empty())
+        return context.section.problem("", fmt::format("needs frames at all inputs; one is {}", in.text()));
+    setup_.words = context.in[0].item_size();
+    for (std::size_t o = 0; o < kCopies; ++o) {
+      const PortShape& in = context.in[1 + o];
+      setup_.floats[o] = in.item_bytes() / static_cast<std::int64_t>(sizeof(float));
+      PortShape& out = context.out[o];
+      out.hold(in.element, in.item);
+      // Facts belong to frames by their number, which a frame loses here.
+      out.axis_name = "retry";
+      out.most = context.most_new;
+    }
+    context.out[kTally].tally(kEvents);
+  }
+
+  std::unique_ptr<StageRun> make(Backend& backend) const override {
+    if (auto* cuda = device_half<CudaHalf>(backend, "failed_frames")) return cuda(setup_);
+    return cpu_run([setup = setup_](const StageIo& io) noexcept {
+      const Job job = job_of(setup, io);
+      const std::int64_t frames = job.frames();
+      std::int64_t kept = 0;
+      for (std::int64_t f = 0; f < frames; ++f) {
+        if (!job.failed.any(f)) continue;
+        for (std::size_t o = 0; o < kCopies; ++o)
+          if (job.to[o])
+            std::copy_n(job.from[o] + f * setup.floats[o], setup.floats[o], job.to[o] + kept * setup.floats[o]);
+        ++kept;
+      }
+      job.put_counts(frames, kept);
+    });
+  }
+
+ private:
+  Setup setup_;
+};
+
+}  // namespace
+
+StageEntry entry() {
+  const auto input = [](std::string_view name, Element element, std::string_view dims, std::vector<Dim> example) {
+    return InputSpec{.name = name, .elements = {element}, .dims = dims, .nested = true, .example = std::move(example)};
+  };
+  return {.family = "coding",
+          .name = "failed_frames",
+          .summary = "takes out the frames in which a word failed, for a second pass",
+          .inputs = {input("failed", Element::u8, "[frame][word]", {{"word", 5}}),
+                     input("carriers", Element::cf32, "[frame][symbol][carrier][rx]",
+                           {{"symbol", 14}, {"carrier", 300}, {"rx", 2}}),
+                     input("posterior", Element::f32, "[frame][carrier][symbol][tx][bit]",
+                           {{"carrier", 288}, {"symbol", 11}, {"tx", 2}, {"bit", 2}}),
+                     input("extrinsic", Element::f32, "[frame][carrier][symbol][tx][bit]",
+                           {{"carrier", 288}, {"symbol", 11}, {"tx", 2}, {"bit", 2}})},
+          .outputs = {{.name = "carriers", .can_omit = true},
+                      {.name = "posterior", .can_omit = true},
+                      {.name = "extrinsic", .can_omit = true},
+                      {.name = "events", .tally = kEvents}},
+          .make = make_stage<FailedFramesStage>,
+          .sample = "failed_frames:",
+          .tolerance = 0};
+}
+
+}  // namespace iqd::failed_frames
