@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "signal/codes/ldpc_codes.hpp"
+#include "signal/codes/nr_codes.hpp"
 
 namespace iqd {
 namespace {
@@ -44,9 +45,6 @@ class RowSum {
     std::rotate_copy(sum_.begin(), sum_.begin() + static_cast<std::ptrdiff_t>(lift_) - shift,
                      sum_.begin() + static_cast<std::ptrdiff_t>(lift_), block.begin());
   }
-  bool zero() const noexcept {
-    return std::all_of(sum_.begin(), sum_.begin() + static_cast<std::ptrdiff_t>(lift_), [](auto b) { return b == 0; });
-  }
 
  private:
   std::size_t lift_;
@@ -55,13 +53,31 @@ class RowSum {
 
 }  // namespace
 
+LdpcCode LdpcCode::first_rows(int count) const noexcept {
+  LdpcCode part = *this;
+  part.rows = count;
+  part.columns = information() + count;
+  part.entries = entries.first(
+      static_cast<std::size_t>(std::ranges::lower_bound(entries, count, {}, &LdpcEntry::row) - entries.begin()));
+  return part;
+}
+
 std::span<const LdpcCode> ldpc_codes() {
   return kLdpcCodes;
 }
 
 const LdpcCode* find_ldpc_code(std::string_view name) {
-  const auto* const at = std::ranges::find(kLdpcCodes, name, &LdpcCode::name);
-  return at == std::end(kLdpcCodes) ? nullptr : at;
+  for (const auto codes : {ldpc_codes(), nr_codes()}) {
+    const auto at = std::ranges::find(codes, name, &LdpcCode::name);
+    if (at != codes.end()) return &*at;
+  }
+  return nullptr;
+}
+
+std::string ldpc_code_names() {
+  std::string names;
+  for (const LdpcCode& code : ldpc_codes()) names.append(code.name).append(", ");
+  return names + "nr_bg1_z2 … nr_bg1_z384, nr_bg2_z2 … nr_bg2_z384";
 }
 
 std::span<const std::string_view> enum_names(LdpcChoice) {
@@ -97,10 +113,16 @@ void ldpc_encode(const LdpcCode& code, std::span<const std::uint8_t> bits, std::
 }
 
 bool ldpc_valid(const LdpcCode& code, std::span<const std::uint8_t> word) noexcept {
+  const auto z = static_cast<std::size_t>(code.lift);
   for (auto entry = code.entries.begin(); entry != code.entries.end();) {
-    RowSum sum(code.lift);
-    for (const int row = entry->row; entry != code.entries.end() && entry->row == row; ++entry) sum.add(*entry, word);
-    if (!sum.zero()) return false;
+    const auto end = std::find_if(entry, code.entries.end(), [&](const LdpcEntry& e) { return e.row != entry->row; });
+    for (std::size_t i = 0; i < z; ++i) {
+      int sum = 0;
+      for (auto e = entry; e != end; ++e)
+        sum ^= word[static_cast<std::size_t>(e->column) * z + (i + static_cast<std::size_t>(e->shift)) % z];
+      if ((sum & 1) != 0) return false;
+    }
+    entry = end;
   }
   return true;
 }
