@@ -19,7 +19,7 @@ struct LdpcEntry {
 
 /// A code: its information columns, then its parity columns, as many as rows. The first `core` rows involve only the
 /// first `core` parity columns, whose bits they determine; each other row r determines its own, parity column r. A
-/// block may have several circulants.
+/// block has one circulant at most where a decoder is to take the code.
 ///
 /// Encoder and decoders take any such table: the codes of 802.16e are all core and send all of their columns, those of
 /// NR have a core of four rows and hide the first two columns. A code that hides its last parity columns, such as those
@@ -38,13 +38,6 @@ struct LdpcCode {
   constexpr int bits() const noexcept { return columns * lift; }         // of all columns
   constexpr int n() const noexcept { return (columns - hidden) * lift; }
   constexpr int k() const noexcept { return information() * lift; }
-  /// Shift of the first parity block in the sum of all rows, if two of its three circulants cancel.
-  constexpr int first_parity_shift() const noexcept {
-    int shift = 0;
-    for (const LdpcEntry& e : entries)
-      if (e.column == information()) shift ^= e.shift;
-    return shift;
-  }
   /// The code of the first rows, at least those of the core, without the parity columns of the others.
   LdpcCode first_rows(int count) const noexcept;
 };
@@ -56,16 +49,6 @@ const LdpcCode* find_ldpc_code(std::string_view name);
 /// For messages: all names, those of NR shortened.
 std::string ldpc_code_names();
 
-/// For keys: no code, or one of ldpc_codes().
-enum class LdpcChoice : std::uint8_t { none };
-std::span<const std::string_view> enum_names(LdpcChoice);
-/// Null for none.
-const LdpcCode* code_of(LdpcChoice choice) noexcept;
-
-/// A word is its k information bits, then n - k parity bits. `bits` and `word` hold 0 or 1; only the lowest bit of each
-/// of `bits` counts. For the codes of ldpc_codes(), whose parity part is dual diagonal: the first parity block follows
-/// from the sum of all rows, the others one by one.
-void ldpc_encode(const LdpcCode& code, std::span<const std::uint8_t> bits, std::span<std::uint8_t> word) noexcept;
 /// Returns whether the bits of all columns satisfy every check.
 bool ldpc_valid(const LdpcCode& code, std::span<const std::uint8_t> word) noexcept;
 

@@ -10,7 +10,7 @@ namespace iqd {
 namespace {
 
 /// All of a code, whose information bits behind the first `k` are filler.
-WordCode whole(const LdpcCode& code, int k, Crc crc) {
+WordCode whole(const LdpcCode& code, int k, WordCrc crc) {
   const int hidden = code.hidden * code.lift, first = code.hidden_first * code.lift;
   const int sent = code.n() - (code.k() - k);
   return {.code = code,
@@ -35,12 +35,7 @@ void drop_rows(WordCode& words) {
 
 }  // namespace
 
-bool WordCode::is_plain() const noexcept {
-  return crc == Crc::none && code.hidden == 0 && k == code.k() && sent.begin == 0 && sent.planes == 1 &&
-         sent.count == code.n();
-}
-
-WordCode whole_code(const LdpcCode& code, Crc crc) {
+WordCode whole_code(const LdpcCode& code, WordCrc crc) {
   return whole(code, code.k(), crc);
 }
 
@@ -54,7 +49,7 @@ int nr_lift(int graph, std::int64_t k) noexcept {
   return *std::ranges::find_if(nr_lifts(), [&](int lift) { return columns * lift >= k; });
 }
 
-WordCode nr_code_of(const NrWord& word, Crc crc) {
+WordCode nr_code_of(const NrWord& word, WordCrc crc) {
   static constexpr int kBegins[2][4] = {{0, 17, 33, 56}, {0, 13, 25, 43}};
   const int graph = nr_graph(word);
   const LdpcCode& code = nr_code(graph, nr_lift(graph, word.k));
@@ -73,14 +68,20 @@ WordCode nr_code_of(const NrWord& word, Crc crc) {
 NrSegments nr_segments(std::int64_t bits, int graph) noexcept {
   const std::int64_t most = kNrMostBits[graph - 1];
   if (bits <= most) return {1, bits};
-  const std::int64_t own = bits_of(Crc::crc24b), count = (bits + most - own - 1) / (most - own);
+  const std::int64_t own = bits_of(WordCrc::crc24b), count = (bits + most - own - 1) / (most - own);
   return {count, (bits + count * own + count - 1) / count};
 }
 
 WordEncoder::WordEncoder(const WordCode& code) : code_(code), ldpc_(code.code) {
-  positions_.resize(static_cast<std::size_t>(code.n()));
+  std::vector<std::int32_t> positions(static_cast<std::size_t>(code.n()));
   for (int turn = 0; turn < code.n(); ++turn)
-    positions_[static_cast<std::size_t>(code.sent.place_of(turn))] = code.sent.position_of(turn);
+    positions[static_cast<std::size_t>(code.sent.place_of(turn))] = code.sent.position_of(turn);
+  for (const std::int32_t position : positions) {
+    if (!runs_.empty() && position == runs_.back().position + runs_.back().count)
+      ++runs_.back().count;
+    else
+      runs_.push_back({position, 1});
+  }
 }
 
 void WordEncoder::encode(std::span<const std::uint8_t> information, std::span<std::uint8_t> word,
@@ -95,7 +96,8 @@ void WordEncoder::encode(std::span<const std::uint8_t> information, std::span<st
     all[count + static_cast<std::size_t>(b)] = static_cast<std::uint8_t>(crc >> (checks - 1 - b) & 1);
   std::fill_n(all.begin() + code_.k, code_.code.k() - code_.k, std::uint8_t{0});
   ldpc_.encode(all);
-  for (std::size_t i = 0; i < positions_.size(); ++i) word[i] = all[static_cast<std::size_t>(positions_[i])];
+  auto to = word.begin();
+  for (const Run& run : runs_) to = std::copy_n(all.begin() + run.position, run.count, to);
 }
 
 std::vector<std::uint8_t> WordEncoder::encoded(std::span<const std::uint8_t> information) const {

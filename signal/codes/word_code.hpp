@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "signal/codes/crc.hpp"
 #include "signal/codes/ldpc_code.hpp"
 #include "signal/codes/ldpc_encoder.hpp"
 #include "signal/codes/sent_bits.hpp"
+#include "signal/codes/word_crc.hpp"
 
 /// Words as they are sent: a code, which of its bits are sent, and a CRC.
 namespace iqd {
@@ -18,17 +18,20 @@ namespace iqd {
 struct WordCode {
   LdpcCode code;  // only the rows that reach a bit that is sent
   SentBits sent;
-  Crc crc = Crc::none;
+  WordCrc crc = WordCrc::none;
   int k = 0;  // bits before filler, CRC included
 
   int information() const noexcept { return k - bits_of(crc); }
   int n() const noexcept { return sent.count; }
   /// Whether it is a code as it stands: all its bits are sent once, in their order, and there is no CRC.
-  bool is_plain() const noexcept;
+  bool is_plain() const noexcept {
+    return crc == WordCrc::none && code.hidden == 0 && k == code.k() && sent.begin == 0 && sent.planes == 1 &&
+           sent.count == code.n();
+  }
 };
 
 /// A whole code: all bits are information and parity, and all but hidden ones are sent.
-WordCode whole_code(const LdpcCode& code, Crc crc = Crc::none);
+WordCode whole_code(const LdpcCode& code, WordCrc crc = WordCrc::none);
 
 /// A word of NR, of `k` bits, CRC included, sent as `e` bits: TS 38.212, 5.2.2, 5.3.2, 5.4.2.
 struct NrWord {
@@ -44,7 +47,7 @@ int nr_graph(const NrWord& word) noexcept;
 /// The least lifting size that holds k bits, at most kNrMostBits.
 int nr_lift(int graph, std::int64_t k) noexcept;
 /// k is 1 … kNrMostBits of its graph, e is positive and a multiple of `planes`.
-WordCode nr_code_of(const NrWord& word, Crc crc = Crc::none);
+WordCode nr_code_of(const NrWord& word, WordCrc crc = WordCrc::none);
 
 /// How a block that is too long for a word is split: TS 38.212, 5.2.2.
 struct NrSegments {
@@ -68,9 +71,14 @@ class WordEncoder {
   std::vector<std::uint8_t> encoded(std::span<const std::uint8_t> information) const;
 
  private:
+  /// Bits that follow each other in the code and in the word that is sent.
+  struct Run {
+    std::int32_t position, count;
+  };
+
   WordCode code_;
   LdpcEncoder ldpc_;
-  std::vector<std::int32_t> positions_;  // of the bits of a word that is sent
+  std::vector<Run> runs_;  // in the order of the word that is sent
 };
 
 }  // namespace iqd

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "signal/codes/nr_codes.hpp"
@@ -148,7 +149,7 @@ TEST(WordCode, RowsThatReachNothingSentAreLeftOut) {
 }
 
 TEST(WordCode, ACrcIsTheLastInformation) {
-  for (const Crc crc : {Crc::crc16, Crc::crc24a, Crc::crc24b}) {
+  for (const WordCrc crc : {WordCrc::crc16, WordCrc::crc24a, WordCrc::crc24b}) {
     const WordCode words = nr_code_of({.k = 700, .e = 1400}, crc);
     EXPECT_EQ(words.information(), 700 - bits_of(crc));
     Bits bits = some_bits(words.information(), 4);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include "signal/codes/crc.hpp"
+#include "signal/codes/word_crc.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,20 +18,20 @@ std::vector<std::uint8_t> bits_of_text(std::string_view text) {
   return bits;
 }
 
-TEST(Crc, CheckValues) {
+TEST(WordCrc, CheckValues) {
   const auto bits = bits_of_text("123456789");
-  EXPECT_EQ(crc_of(Crc::crc24a, bits), 0xCDE703u);
-  EXPECT_EQ(crc_of(Crc::crc24b, bits), 0x23EF52u);
-  EXPECT_EQ(crc_of(Crc::crc16, bits), 0x31C3u);
-  EXPECT_EQ(crc_of(Crc::none, bits), 0u);
-  EXPECT_EQ(bits_of(Crc::none), 0);
-  EXPECT_EQ(bits_of(Crc::crc16), 16);
-  EXPECT_EQ(bits_of(Crc::crc24b), 24);
+  EXPECT_EQ(crc_of(WordCrc::crc24a, bits), 0xCDE703u);
+  EXPECT_EQ(crc_of(WordCrc::crc24b, bits), 0x23EF52u);
+  EXPECT_EQ(crc_of(WordCrc::crc16, bits), 0x31C3u);
+  EXPECT_EQ(crc_of(WordCrc::none, bits), 0u);
+  EXPECT_EQ(bits_of(WordCrc::none), 0);
+  EXPECT_EQ(bits_of(WordCrc::crc16), 16);
+  EXPECT_EQ(bits_of(WordCrc::crc24b), 24);
 }
 
-TEST(Crc, WeightsOfAWordWithItsCrcAddUpToNothing) {
+TEST(WordCrc, WeightsOfAWordWithItsCrcAddUpToNothing) {
   std::mt19937 random(1);
-  for (const Crc crc : {Crc::crc16, Crc::crc24a, Crc::crc24b})
+  for (const WordCrc crc : {WordCrc::crc16, WordCrc::crc24a, WordCrc::crc24b})
     for (const int count : {1, 30, 700}) {
       std::vector<std::uint8_t> word(static_cast<std::size_t>(count));
       for (auto& bit : word) bit = static_cast<std::uint8_t>(random() & 1);
@@ -43,7 +43,7 @@ TEST(Crc, WeightsOfAWordWithItsCrcAddUpToNothing) {
       EXPECT_EQ(sum, 0u);
       for (const std::uint32_t w : weights) EXPECT_NE(w, 0u);
     }
-  EXPECT_TRUE(crc_weights(Crc::none, 100).empty());
+  EXPECT_TRUE(crc_weights(WordCrc::none, 100).empty());
 }
 
 }  // namespace
