@@ -26,6 +26,7 @@ inline void code_fields(FieldVisitor& v, WordChoice& choice) {
                          .low = 2,
                          .high = static_cast<double>(WordChoice::kMostSent),
                          .required = true});
+            inner.field("graph", choice.nr.graph, {.help = "base graph; auto: by k and k / e, as TS 38.212 says"});
             inner.field("rv", choice.nr.rv,
                         {.help = "redundancy version: which bits are sent first",
                          .low = 0,

@@ -19,7 +19,7 @@ using Terms = std::vector<LdpcEncoder::Term>;
 class CoreInverse {
  public:
   explicit CoreInverse(const LdpcCode& code)
-      : lift_(code.lift), size_(code.core * code.lift), pitch_((size_ + code.core + 63) / 64) {
+      : lift_(code.lift), size_(std::int64_t{code.core} * code.lift), pitch_((size_ + code.core + 63) / 64) {
     // Rows of equations: the core, and at its right the first unit vector of each block.
     rows_.resize(static_cast<std::size_t>(size_ * pitch_));
     for (const LdpcEntry& e : code.entries) {
@@ -28,33 +28,34 @@ class CoreInverse {
         flip(e.row * lift_ + i, (e.column - code.information()) * lift_ + (i + e.shift) % lift_);
     }
     for (int r = 0; r < code.core; ++r) flip(r * lift_, size_ + r);
-    for (int column = 0; column < size_; ++column) eliminate(column);
+    for (std::int64_t column = 0; column < size_; ++column) eliminate(column);
   }
 
   /// Whether element `i` of unknown block `column` takes element 0 of the sum of row `row`.
   bool at(int column, int i, int row) const { return test(column * lift_ + i, size_ + row); }
 
  private:
-  std::uint64_t* row(int r) { return &rows_[static_cast<std::size_t>(r * pitch_)]; }
-  bool test(int r, int column) const {
+  std::uint64_t* row(std::int64_t r) { return &rows_[static_cast<std::size_t>(r * pitch_)]; }
+  bool test(std::int64_t r, std::int64_t column) const {
     return (rows_[static_cast<std::size_t>(r * pitch_ + column / 64)] >> (column % 64) & 1) != 0;
   }
-  void flip(int r, int column) { row(r)[column / 64] ^= std::uint64_t{1} << (column % 64); }
+  void flip(std::int64_t r, std::int64_t column) { row(r)[column / 64] ^= std::uint64_t{1} << (column % 64); }
 
-  void eliminate(int column) {
-    int pivot = column;
+  void eliminate(std::int64_t column) {
+    std::int64_t pivot = column;
     while (pivot < size_ && !test(pivot, column)) ++pivot;
     if (pivot == size_) throw std::invalid_argument("the core of an LDPC code is not invertible");
     if (pivot != column) std::swap_ranges(row(pivot), row(pivot) + pitch_, row(column));
     const std::uint64_t* const from = row(column);
-    for (int r = 0; r < size_; ++r) {
+    for (std::int64_t r = 0; r < size_; ++r) {
       if (r == column || !test(r, column)) continue;
       std::uint64_t* const to = row(r);
-      for (int w = column / 64; w < pitch_; ++w) to[w] ^= from[w];
+      for (std::int64_t w = column / 64; w < pitch_; ++w) to[w] ^= from[w];
     }
   }
 
-  int lift_, size_, pitch_;
+  int lift_;
+  std::int64_t size_, pitch_;
   std::vector<std::uint64_t> rows_;
 };
 
@@ -75,8 +76,10 @@ class StepFinder {
  private:
   bool is_known(const LdpcEntry& e) const { return known_[static_cast<std::size_t>(e.column)]; }
   std::span<const LdpcEntry> entries(int row) const {
-    const auto found = std::ranges::equal_range(code_.entries, row, {}, &LdpcEntry::row);
-    return {found.begin(), found.end()};
+    const auto first = std::ranges::lower_bound(code_.entries, row, {}, &LdpcEntry::row);
+    const auto end = std::ranges::upper_bound(code_.entries, row, {}, &LdpcEntry::row);
+    return code_.entries.subspan(static_cast<std::size_t>(first - code_.entries.begin()),
+                                 static_cast<std::size_t>(end - first));
   }
   std::int16_t turned(int shift) const {
     return static_cast<std::int16_t>((shift % code_.lift + code_.lift) % code_.lift);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -33,10 +34,12 @@ class LdpcEncoder {
   int lift() const noexcept { return lift_; }
   /// Columns of the code, and sums.
   int blocks() const noexcept { return blocks_; }
+  /// Of a word with its sums.
+  std::size_t bytes() const noexcept { return static_cast<std::size_t>(blocks_) * static_cast<std::size_t>(lift_); }
   std::span<const Step> steps() const noexcept { return steps_; }
   std::span<const Term> terms() const noexcept { return terms_; }
 
-  /// Fills in all but the information columns. `word`: [blocks()][lift], 0 or 1.
+  /// Fills in all but the information columns. `word`: [blocks()][lift()], 0 or 1.
   void encode(std::span<std::uint8_t> word) const noexcept;
 
  private:

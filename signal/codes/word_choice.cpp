@@ -11,9 +11,18 @@ std::span<const std::string_view> enum_names(BitInterleaver) {
   return kNames;
 }
 
+std::span<const std::string_view> enum_names(NrGraph) {
+  static constexpr std::string_view kNames[] = {"auto", "1", "2"};
+  return kNames;
+}
+
 NrWord WordChoice::nr_word() const noexcept {
   const auto bits = static_cast<int>(nr.bit_interleaver);
-  return {.k = nr.k, .e = nr.e, .rv = static_cast<int>(nr.rv), .planes = bits == 0 ? 1 : 2 * bits};
+  return {.k = nr.k,
+          .e = nr.e,
+          .rv = static_cast<int>(nr.rv),
+          .planes = bits == 0 ? 1 : 2 * bits,
+          .graph = static_cast<int>(nr.graph)};
 }
 
 std::optional<WordChoice::Fault> WordChoice::nr_fault() const {
@@ -25,7 +34,7 @@ std::optional<WordChoice::Fault> WordChoice::nr_fault() const {
   const std::int64_t most = kNrMostBits[graph - 1];
   if (word.k <= most) return std::nullopt;
   const NrSegments parts = nr_segments(word.k, graph);
-  return Fault{"nr.k", fmt::format("a word of base graph {}, which this rate takes, has at most {} bits; split {} bits "
+  return Fault{"nr.k", fmt::format("a word of base graph {} has at most {} bits; split {} bits "
                                    "into {} words of k {} with crc 24b",
                                    graph, most, word.k, parts.count, parts.k)};
 }

@@ -15,6 +15,9 @@ namespace iqd {
 enum class BitInterleaver : std::uint8_t { off, two, four, six, eight };
 std::span<const std::string_view> enum_names(BitInterleaver);
 
+enum class NrGraph : std::uint8_t { by_rate, one, two };
+std::span<const std::string_view> enum_names(NrGraph);
+
 /// An operator's choice of a code: by its name, or a word of NR by its lengths.
 struct WordChoice {
   static constexpr std::int64_t kMostSent = 1 << 20;  // bits of a word
@@ -23,6 +26,7 @@ struct WordChoice {
   struct Nr {
     std::int64_t k = 0, e = 0, rv = 0;
     BitInterleaver bit_interleaver = BitInterleaver::off;
+    NrGraph graph = NrGraph::by_rate;
   };
   struct Fault {
     std::string key;  // code, nr.k, nr.e, crc

@@ -38,13 +38,18 @@ TEST(WordChoice, OrAWordByItsLengths) {
   EXPECT_EQ(fault_of(nr_choice(8448, 16896)), "");
   EXPECT_EQ(nr_choice(8448, 16896).words()->code.name, "nr_bg1_z384");
   EXPECT_EQ(nr_choice(1000, 2000, BitInterleaver::four).words()->sent.planes, 4);
+  WordChoice other = nr_choice(1144, 2288);
+  EXPECT_EQ(other.words()->code.name, "nr_bg2_z120");
+  other.nr.graph = NrGraph::one;
+  EXPECT_EQ(other.words()->code.name, "nr_bg1_z52");
+  other.nr = {.k = 5000, .e = 9000, .graph = NrGraph::two};
+  EXPECT_THAT(fault_of(other), HasSubstr("a word of base graph 2 has at most 3840 bits"));
   EXPECT_EQ(fault_of(nr_choice(1000, 1000)), "nr.e: has to be more than k, 1000");
   EXPECT_EQ(fault_of(nr_choice(1000, 2002, BitInterleaver::four)),
             "nr.e: has to be a multiple of 4, for the bit interleaver");
-  EXPECT_EQ(
-      fault_of(nr_choice(8449, 20000)),
-      "nr.k: a word of base graph 1, which this rate takes, has at most 8448 bits; split 8449 bits into 2 words of "
-      "k 4249 with crc 24b");
+  EXPECT_EQ(fault_of(nr_choice(8449, 20000)),
+            "nr.k: a word of base graph 1 has at most 8448 bits; split 8449 bits into 2 words of "
+            "k 4249 with crc 24b");
   EXPECT_THAT(fault_of(nr_choice(8448, 40000)), HasSubstr("split 8448 bits into 3 words of k 2840 with crc 24b"));
   EXPECT_EQ(fault_of(nr_choice(24, 100, BitInterleaver::off, WordCrc::crc24a)),
             "crc: has 24 bits, but a word has only 24");

@@ -40,6 +40,7 @@ WordCode whole_code(const LdpcCode& code, WordCrc crc) {
 }
 
 int nr_graph(const NrWord& word) noexcept {
+  if (word.graph != 0) return word.graph;
   const double rate = static_cast<double>(word.k) / static_cast<double>(word.e);
   return word.k <= 292 || (word.k <= 3824 && rate <= 0.67) || rate <= 0.25 ? 2 : 1;
 }

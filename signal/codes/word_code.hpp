@@ -39,10 +39,11 @@ struct NrWord {
   std::int64_t e = 0;
   int rv = 0;      // 0 … 3: where in the ring sending begins
   int planes = 1;  // of the bit interleaver: bits of a point; 1: off
+  int graph = 0;   // 1 or 2; 0: by length and rate
 };
 inline constexpr std::int64_t kNrMostBits[] = {8448, 3840};  // of a word, for graphs 1 and 2
 
-/// 1 or 2, by length and rate.
+/// 1 or 2.
 int nr_graph(const NrWord& word) noexcept;
 /// The least lifting size that holds k bits, at most kNrMostBits.
 int nr_lift(int graph, std::int64_t k) noexcept;
@@ -63,7 +64,7 @@ class WordEncoder {
 
   const WordCode& code() const noexcept { return code_; }
   const LdpcEncoder& ldpc() const noexcept { return ldpc_; }
-  std::size_t scratch_bytes() const noexcept { return static_cast<std::size_t>(ldpc_.blocks() * ldpc_.lift()); }
+  std::size_t scratch_bytes() const noexcept { return ldpc_.bytes(); }
   /// Only the lowest bit of each of `information` counts. `word`: [n], 0 or 1; `scratch`: [scratch_bytes()].
   void encode(std::span<const std::uint8_t> information, std::span<std::uint8_t> word,
               std::span<std::uint8_t> scratch) const noexcept;

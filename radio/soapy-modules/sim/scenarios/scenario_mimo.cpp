@@ -77,7 +77,8 @@ std::optional<WordCode> word_code(const Arguments& args) {
     if (choice.code != "none") refuse("code", choice.code, "nr_k and nr_e choose the code; remove one of both");
     choice.nr = {.k = args.count("nr_k", 0, 1, WordChoice::kMostSent),
                  .e = args.count("nr_e", 0, 1, WordChoice::kMostSent),
-                 .rv = args.count("nr_rv", 0, 0, WordChoice::kMostRv)};
+                 .rv = args.count("nr_rv", 0, 0, WordChoice::kMostRv),
+                 .graph = static_cast<NrGraph>(args.choice("nr_graph", "auto", enum_names(NrGraph{})))};
   }
   choice.crc = static_cast<WordCrc>(args.choice("crc", "none", enum_names(WordCrc{})));
   if (const auto fault = choice.fault(true)) {
