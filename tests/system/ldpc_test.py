@@ -71,7 +71,7 @@ class Ldpc(iqd.SystemTest):
         self.check(llr)
 
     def test_words_of_nr(self):
-        """Words of which all is sent: their checks, from the tables alone, and the way back through noise."""
+        """Words that are sent whole: their checks, from the tables alone, and the way back through noise."""
         rng = np.random.default_rng(7)
         for graph, k, columns, lift, column_of_set in ((1, 8448, 22, 384, 1), (1, 1100, 22, 52, 6), (2, 500, 10, 64, 0),
                                                        (2, 60, 10, 10, 2)):
