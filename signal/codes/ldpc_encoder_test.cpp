@@ -15,7 +15,7 @@ namespace {
 std::vector<std::uint8_t> word_of(const LdpcCode& code, unsigned seed) {
   const LdpcEncoder encoder(code);
   std::mt19937 random(seed);
-  std::vector<std::uint8_t> word(static_cast<std::size_t>(encoder.blocks() * code.lift), 7);
+  std::vector<std::uint8_t> word(encoder.bytes(), 7);
   for (int i = 0; i < code.k(); ++i) word[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(random() & 1);
   encoder.encode(word);
   return word;

@@ -83,7 +83,7 @@ TEST(NrCodes, WordsOfEveryCodeFulfilAllChecks) {
   std::mt19937 random(1);
   for (const LdpcCode& code : nr_codes()) {
     const LdpcEncoder encoder(code);
-    std::vector<std::uint8_t> word(static_cast<std::size_t>(encoder.blocks() * code.lift));
+    std::vector<std::uint8_t> word(encoder.bytes());
     for (int i = 0; i < code.k(); ++i) word[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(random() & 1);
     const auto bits = word;
     encoder.encode(word);

@@ -26,7 +26,7 @@ Bits some_bits(int count, unsigned seed) {
 /// All bits of a word of NR, in all columns.
 Bits whole_word(const LdpcCode& code, Bits information) {
   const LdpcEncoder encoder(code);
-  information.resize(static_cast<std::size_t>(encoder.blocks() * code.lift));
+  information.resize(encoder.bytes());
   encoder.encode(information);
   information.resize(static_cast<std::size_t>(code.bits()));
   return information;
@@ -41,10 +41,9 @@ Bits matched(const Bits& all, const LdpcCode& code, int k, int first_column, int
     if (at < k || at >= code.k()) selected.push_back(all[static_cast<std::size_t>(at)]);
   }
   Bits sent(selected.size());
-  const int columns = e / planes;
-  for (int i = 0; i < planes; ++i)
-    for (int j = 0; j < columns; ++j)
-      sent[static_cast<std::size_t>(i + j * planes)] = selected[static_cast<std::size_t>(i * columns + j)];
+  const auto rows = static_cast<std::size_t>(planes), columns = selected.size() / rows;
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < columns; ++j) sent[i + j * rows] = selected[i * columns + j];
   return sent;
 }
 

@@ -112,7 +112,8 @@ class Definition {
  private:
   float& posterior(std::size_t e, int i) {
     const LdpcEntry& entry = code_.code.entries[e];
-    return posterior_[static_cast<std::size_t>(entry.column * code_.code.lift + (i + entry.shift) % code_.code.lift)];
+    const std::int64_t column = entry.column, lift = code_.code.lift;
+    return posterior_[static_cast<std::size_t>(column * lift + (i + entry.shift) % lift)];
   }
   float& message(std::size_t e, int i) {
     return messages_[e * static_cast<std::size_t>(code_.code.lift) + static_cast<std::size_t>(i)];
@@ -150,6 +151,18 @@ DecodedWords by_definition(const SentWords& sent, int most) {
     all.events[kFailed] += !ldpc_valid(sent.code.code, bits);
   }
   return all;
+}
+
+TEST(LdpcAnyCode, EveryCodeKeepsTheBounds) {
+  for (const auto codes : {ldpc_codes(), nr_codes()})
+    for (const LdpcCode& code : codes) {
+      EXPECT_LE(code.lift, kMostLift);
+      EXPECT_LE(code.rows, kMostRows);
+      EXPECT_LT(code.bits(), 1 << 16);  // EdgeTable
+      for (int row = 0; row < code.rows; ++row)
+        EXPECT_LE(std::ranges::count(code.entries, row, &LdpcEntry::row), kMostEdges);
+    }
+  EXPECT_LE(kMostEdges, RowMessages::kIndexAt);
 }
 
 TEST(LdpcAnyCode, GivesWhatTheDefinitionGives) {
@@ -269,7 +282,7 @@ DecodedWords by_threads(const SentWords& sent, int most) {
     std::vector<float> posterior;
     for (int p = 0; p < code.code.bits(); ++p)
       posterior.push_back(received(code.sent, p, [&](int n) { return llr[n]; }));
-    std::vector<RowMessages> messages(static_cast<std::size_t>(code.code.rows * lift));
+    std::vector<RowMessages> messages(static_cast<std::size_t>(code.code.rows) * static_cast<std::size_t>(lift));
     const auto for_rows = [&](auto visit) {
       for (std::size_t r = 0; r + 1 < table.first.size(); ++r)
         for (int i = lift - 1; i >= 0; --i)

@@ -63,8 +63,10 @@ IQD_HOST_DEVICE inline float usable_llr(float x) noexcept {
   return y == y ? y + 0.0f : 0.0f;
 }
 
+// Of any code.
 inline constexpr int kMostEdges = 26;  // of a row
 inline constexpr int kMostLift = 512;
+inline constexpr int kMostRows = 48;
 
 struct Setup {
   int iterations = 15;

@@ -89,7 +89,6 @@ struct Table {
   int k;
   int information;  // k without the CRC
 };
-constexpr int kMostRows = 48;
 
 /// Any code: one thread block per word, one thread per row of a block row. Posteriors and edges are in shared memory,
 /// messages in local memory.
