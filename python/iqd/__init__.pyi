@@ -385,13 +385,15 @@ def stage(entry: Literal["lmmse_detector"], /, *, extrinsic: bool = ..., llr: Li
     'soft linear (LMMSE) MIMO detection'
 
 @overload
-def stage(entry: Literal["ldpc_decoder"], /, *, code: Literal['80216e_2304_1_2'] = ..., early_stop: bool = ...,
-          interleave: Literal['off', 'frame', False] = ..., iterations: int = ..., scale: float = ...,
-          name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+def stage(entry: Literal["ldpc_decoder"], /, *, code: str | float | bool = ...,
+          crc: Literal['none', '16', '24a', '24b'] = ..., early_stop: bool = ...,
+          interleave: Literal['off', 'frame', False] = ..., iterations: int = ..., nr: Mapping[str, Any] = ...,
+          scale: float = ..., name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'decodes LDPC words by layered min-sum'
 
 @overload
-def stage(entry: Literal["ldpc_encoder"], /, *, code: Literal['80216e_2304_1_2'] = ..., name: str = ...,
+def stage(entry: Literal["ldpc_encoder"], /, *, code: str | float | bool = ...,
+          crc: Literal['none', '16', '24a', '24b'] = ..., nr: Mapping[str, Any] = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'encodes LDPC words'
 
@@ -407,10 +409,11 @@ def stage(entry: Literal["merge_words"], /, *, name: str = ..., from_: str | Map
 
 @overload
 def stage(entry: Literal["ofdm_modulator"], /, *, amplitude: float = ..., carriers: int = ...,
-          code: Literal['none', '80216e_2304_1_2'] = ..., fft: int = ..., frame: int = ...,
-          modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ...,
-          payload: Literal['pn9', 'pn15', 'pn23'] = ..., pilot_every: int = ..., prefix: int = ..., tx: int = ...,
-          name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+          code: str | float | bool = ..., crc: Literal['none', '16', '24a', '24b'] = ..., fft: int = ...,
+          frame: int = ..., modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ...,
+          nr: Mapping[str, Any] = ..., payload: Literal['pn9', 'pn15', 'pn23'] = ..., pilot_every: int = ...,
+          prefix: int = ..., tx: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
+          backend: str = ...) -> Stage:
     'generates OFDM frames for several antennas, from bits or with pseudo-random payload'
 
 @overload

@@ -4,8 +4,8 @@
 
 #include "signal/codes/ldpc_code.hpp"
 
-/// The available codes, as data. Another code is another table here and another line below. The decoder's kernel is
-/// compiled for each, so the compiler sees the tables.
+/// Codes whose decoder is compiled with their tables. Another one is another table here and another line below. The
+/// decoder's kernel is compiled for each, so the compiler sees the tables. The codes of NR share a kernel: nr_codes.hpp.
 namespace iqd {
 
 /// IEEE 802.16e, rate 1/2, n = 2304: {row, column, shift}, one row per line.
@@ -27,7 +27,7 @@ inline constexpr LdpcEntry k80216e_2304_1_2[] = {
 // clang-format on
 
 inline constexpr LdpcCode kLdpcCodes[] = {
-    {.name = "80216e_2304_1_2", .lift = 96, .rows = 12, .columns = 24, .entries = k80216e_2304_1_2},
+    {.name = "80216e_2304_1_2", .lift = 96, .rows = 12, .columns = 24, .core = 12, .entries = k80216e_2304_1_2},
 };
 
 }  // namespace iqd

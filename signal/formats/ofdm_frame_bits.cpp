@@ -28,9 +28,10 @@ void take_bits(const PnSequence& pn, std::int64_t first, std::span<std::uint8_t>
 
 }  // namespace
 
-OfdmFrameBits::OfdmFrameBits(std::int64_t bits, const LdpcCode* code, int payload)
-    : bits_(bits), code_(code), words_(code == nullptr ? 0 : bits / code->n()), sequence_(payload) {
-  if (code == nullptr) return;
+OfdmFrameBits::OfdmFrameBits(std::int64_t bits, const std::optional<WordCode>& code, int payload)
+    : bits_(bits), words_(code ? bits / code->n() : 0), sequence_(payload) {
+  if (!code) return;
+  encoder_ = std::make_shared<const WordEncoder>(*code);
   const std::int64_t coded = words_ * code->n();
   filler_.resize(static_cast<std::size_t>(bits - coded));
   take_bits(PnSequence(15), coded, filler_);
@@ -40,39 +41,44 @@ void OfdmFrameBits::payload(std::int64_t frame, std::span<std::uint8_t> informat
   take_bits(sequence_, frame % sequence_.period() * this->information(), information);
 }
 
+/// The parts of the scratch memory.
+struct OfdmFrameBits::Pieces {
+  const OfdmFrameBits& frame;
+  Scratch scratch;
+  std::span<std::uint8_t> coded = scratch.take_span<std::uint8_t>(frame.words_ * frame.encoder_->code().n());
+  std::span<std::uint8_t> for_word =
+      scratch.take_span<std::uint8_t>(static_cast<std::int64_t>(frame.encoder_->scratch_bytes()));
+  std::span<std::uint8_t> held = scratch.take_span<std::uint8_t>(frame.information());
+};
+
 void OfdmFrameBits::encode(std::span<const std::uint8_t> information, std::span<std::uint8_t> bits,
                            std::byte* scratch) const noexcept {
-  if (code_ == nullptr) {
+  if (encoder_ == nullptr) {
     std::transform(information.begin(), information.end(), bits.begin(),
                    [](std::uint8_t bit) { return static_cast<std::uint8_t>(bit & 1); });
     return;
   }
-  const auto n = static_cast<std::size_t>(code_->n()), k = static_cast<std::size_t>(code_->k());
+  const WordCode& code = encoder_->code();
+  const auto n = static_cast<std::size_t>(code.n()), k = static_cast<std::size_t>(code.information());
   const auto words = static_cast<std::size_t>(words_);
-  const auto coded = Scratch(scratch).take_span<std::uint8_t>(words_ * code_->n());
-  for (std::size_t w = 0; w < words; ++w) ldpc_encode(*code_, information.subspan(w * k, k), coded.subspan(w * n, n));
+  const Pieces pieces{*this, Scratch(scratch)};
+  for (std::size_t w = 0; w < words; ++w)
+    encoder_->encode(information.subspan(w * k, k), pieces.coded.subspan(w * n, n), pieces.for_word);
   std::uint8_t* to = bits.data();
   for (std::size_t i = 0; i < n; ++i)
-    for (std::size_t w = 0; w < words; ++w) *to++ = coded[w * n + i];
+    for (std::size_t w = 0; w < words; ++w) *to++ = pieces.coded[w * n + i];
   std::copy(filler_.begin(), filler_.end(), to);
 }
 
 void OfdmFrameBits::make(std::int64_t frame, std::span<std::uint8_t> bits, std::byte* scratch) const noexcept {
-  if (code_ == nullptr) return payload(frame, bits);
-  Scratch pieces(scratch);
-  pieces.take<std::uint8_t>(words_ * code_->n());
-  const auto held = pieces.take_span<std::uint8_t>(information());
-  payload(frame, held);
-  encode(held, bits, scratch);
+  if (encoder_ == nullptr) return payload(frame, bits);
+  const Pieces pieces{*this, Scratch(scratch)};
+  payload(frame, pieces.held);
+  encode(pieces.held, bits, scratch);
 }
 
 std::size_t OfdmFrameBits::scratch_bytes() const noexcept {
-  Scratch pieces(nullptr);
-  if (code_ != nullptr) {
-    pieces.take<std::uint8_t>(words_ * code_->n());
-    pieces.take<std::uint8_t>(information());
-  }
-  return pieces.bytes();
+  return encoder_ == nullptr ? Scratch(nullptr).bytes() : Pieces{*this, Scratch(nullptr)}.scratch.bytes();
 }
 
 }  // namespace iqd

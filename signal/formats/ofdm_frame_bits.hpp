@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "signal/codes/ldpc_code.hpp"
+#include "signal/codes/word_code.hpp"
 #include "signal/formats/pn_sequence.hpp"
 
 namespace iqd {
@@ -17,17 +19,20 @@ namespace iqd {
 ///
 /// A frame of B bits holds W = floor(B / n) words. Bit i of word w is element i W + w, so that a word is spread over
 /// all carriers and symbols. After the words, the elements e = W n … B - 1 are the bits e of PN15. The payload of frame
-/// i is the bits i I … of the sequence, with I = W k, or B without a code.
+/// i is the bits i I … of the sequence, with I = W k, k without the CRC's, or B without a code.
 class OfdmFrameBits {
  public:
-  /// `bits`: per frame; `code`: null for none; `payload`: order of the sequence.
-  OfdmFrameBits(std::int64_t bits, const LdpcCode* code, int payload = 23);
+  /// `bits`: per frame; `code`: nullopt for none; `payload`: order of the sequence.
+  OfdmFrameBits(std::int64_t bits, const std::optional<WordCode>& code, int payload = 23);
 
   std::int64_t bits() const noexcept { return bits_; }
   std::int64_t words() const noexcept { return words_; }
   /// Information bits per frame; 0 if no word fits.
-  std::int64_t information() const noexcept { return code_ == nullptr ? bits_ : words_ * code_->k(); }
-  const LdpcCode* code() const noexcept { return code_; }
+  std::int64_t information() const noexcept {
+    return encoder_ == nullptr ? bits_ : words_ * encoder_->code().information();
+  }
+  /// Null without a code.
+  const WordEncoder* encoder() const noexcept { return encoder_.get(); }
   const PnSequence& sequence() const noexcept { return sequence_; }
   /// The bits after the words.
   std::span<const std::uint8_t> filler() const noexcept { return filler_; }
@@ -42,8 +47,9 @@ class OfdmFrameBits {
   std::size_t scratch_bytes() const noexcept;
 
  private:
+  struct Pieces;
   std::int64_t bits_;
-  const LdpcCode* code_;
+  std::shared_ptr<const WordEncoder> encoder_;
   std::int64_t words_;
   PnSequence sequence_;
   std::vector<std::uint8_t> filler_;

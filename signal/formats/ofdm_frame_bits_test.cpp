@@ -24,7 +24,7 @@ Bits frame(const OfdmFrameBits& maker, std::int64_t number) {
 
 TEST(OfdmFrameBits, WithoutACodeTheSequenceGoesOnFromFrameToFrame) {
   for (const int order : {9, 15, 23}) {
-    const OfdmFrameBits maker(700, nullptr, order);
+    const OfdmFrameBits maker(700, std::nullopt, order);
     EXPECT_EQ(maker.information(), 700);
     EXPECT_EQ(frame(maker, 0), sequence(order, 0, 700));
     EXPECT_EQ(frame(maker, 3), sequence(order, 2100, 700));
@@ -34,12 +34,13 @@ TEST(OfdmFrameBits, WithoutACodeTheSequenceGoesOnFromFrameToFrame) {
 TEST(OfdmFrameBits, AFrameThatIsFarOut) {
   const std::int64_t number = std::int64_t{1} << 50;
   const std::int64_t period = PnSequence(23).period();
-  EXPECT_EQ(frame(OfdmFrameBits(248832, nullptr), number), sequence(23, number % period * 248832 % period, 248832));
+  EXPECT_EQ(frame(OfdmFrameBits(248832, std::nullopt), number),
+            sequence(23, number % period * 248832 % period, 248832));
 }
 
 TEST(OfdmFrameBits, WordsAreInterleavedAndFollowedByFiller) {
   const LdpcCode& code = *find_ldpc_code("80216e_2304_1_2");
-  const OfdmFrameBits maker(3 * 2304 + 100, &code, 15);
+  const OfdmFrameBits maker(3 * 2304 + 100, whole_code(code), 15);
   ASSERT_EQ(maker.words(), 3);
   ASSERT_EQ(maker.information(), 3 * 1152);
   const Bits bits = frame(maker, 5);
@@ -52,9 +53,24 @@ TEST(OfdmFrameBits, WordsAreInterleavedAndFollowedByFiller) {
   EXPECT_EQ(Bits(bits.end() - 100, bits.end()), sequence(15, 3 * 2304, 100));
 }
 
+TEST(OfdmFrameBits, WordsOfNrWithACrc) {
+  const WordCode code = nr_code_of({.k = 500, .e = 1100}, WordCrc::crc24a);
+  const OfdmFrameBits maker(2 * 1100 + 7, code);
+  ASSERT_EQ(maker.words(), 2);
+  ASSERT_EQ(maker.information(), 2 * 476);
+  const Bits bits = frame(maker, 3);
+  for (std::int64_t w = 0; w < 2; ++w) {
+    Bits word;
+    for (std::int64_t i = 0; i < 1100; ++i) word.push_back(bits[static_cast<std::size_t>(i * 2 + w)]);
+    EXPECT_EQ(word, WordEncoder(code).encoded(sequence(23, (3 * 2 + w) * 476, 476))) << w;
+  }
+  EXPECT_EQ(Bits(bits.end() - 7, bits.end()), sequence(15, 2 * 1100, 7));
+}
+
 TEST(OfdmFrameBits, OfGivenBitsTheLowestCounts) {
   const LdpcCode& code = *find_ldpc_code("80216e_2304_1_2");
-  for (const LdpcCode* c : {static_cast<const LdpcCode*>(nullptr), &code}) {
+  const NrWord nr{.k = 500, .e = 1100};
+  for (const auto& c : {std::optional<WordCode>(), std::optional(whole_code(code)), std::optional(nr_code_of(nr))}) {
     const OfdmFrameBits maker(2400, c);
     Bits information(static_cast<std::size_t>(maker.information()));
     maker.payload(0, information);
@@ -67,7 +83,7 @@ TEST(OfdmFrameBits, OfGivenBitsTheLowestCounts) {
 }
 
 TEST(OfdmFrameBits, WhereNoWordFitsThereIsOnlyFiller) {
-  const OfdmFrameBits maker(1000, &ldpc_codes()[0]);
+  const OfdmFrameBits maker(1000, whole_code(ldpc_codes()[0]));
   EXPECT_EQ(maker.information(), 0);
   EXPECT_EQ(frame(maker, 0), sequence(15, 0, 1000));
 }

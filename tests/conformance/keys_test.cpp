@@ -111,8 +111,16 @@ std::vector<Keys> all_keys() {
        {"{fft: 64, carriers: 42, prefix: 7, frame: 1003, tx: 3, pilot_every: 10, modulation: 256qam, payload: pn9}",
         "{fft: 256, carriers: 180, prefix: 20, frame: 1930, modulation: 64qam, code: 80216e_2304_1_2}",
         "{fft: 1024, carriers: 600, prefix: 72, frame: 15360, tx: 1, modulation: 16qam, code: 80216e_2304_1_2}",
+        "{fft: 128, carriers: 90, prefix: 9, frame: 2000, modulation: 16qam, nr: {k: 500, e: 1100}, crc: 24a}",
+        "{fft: 128, carriers: 90, prefix: 9, frame: 2000, nr: {k: 40, e: 700, rv: 3, bit_interleaver: 2}}",
+        "{fft: 64, carriers: 42, prefix: 7, frame: 1003, tx: 1, modulation: 64qam, code: nr_bg2_z12}",
         "{fft: 2048, carriers: 1200, prefix: 144, frame: 30720, tx: 4}"})
     all.push_back({"ofdm_modulator", keys});
+  for (const char* keys : {"{nr: {k: 500, e: 1100}, crc: 24a}", "{nr: {k: 40, e: 2000, rv: 3, bit_interleaver: 2}}",
+                           "{code: nr_bg2_z20, early_stop: false}", "{crc: 16, iterations: 40}"})
+    all.push_back({"ldpc_decoder", keys});
+  for (const char* keys : {"{nr: {k: 600, e: 1300}, crc: 24b}", "{nr: {k: 128, e: 3000, bit_interleaver: 4}}"})
+    all.push_back({"ldpc_encoder", keys});
   // Keys that find many candidates in noise.
   for (const char* keys :
        {"{fft: 64, carriers: 42, prefix: 7, frame: 700, tx: 1, threshold: 0}",

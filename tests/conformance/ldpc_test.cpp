@@ -90,5 +90,72 @@ TEST(LdpcOnCuda, WordsAreDecodedAlike) {
   expect_same(ldpc_items(odd, {{"n", 6 * kN + 5}}), "{}", 4);
 }
 
+/// Of NR: shorter and longer than a chunk of the CPU, filler, repetition, all rows and few, all versions, a CRC.
+struct NrCase {
+  int k, e;
+  std::string keys;  // of nr
+  std::string crc;
+  double snr_db;  // of a bit that is sent; some words are lost
+};
+
+std::vector<NrCase> nr_cases() {
+  return {{8448, 16896, "", "none", 1.2},   {8448, 16896, "", "24b", 1.1},
+          {8000, 24400, "", "none", -1.3},  {1144, 1500, ", bit_interleaver: 6", "none", 4.3},
+          {300, 660, "", "16", 0.5},        {500, 3000, ", rv: 2, bit_interleaver: 4", "24a", -3.8},
+          {60, 900, ", rv: 3", "none", -8}, {40, 100, "", "none", 0},
+          {12, 40, "", "none", -1}};
+}
+
+TEST(LdpcOnCuda, WordsOfNrAreEncodedAndDecodedAlike) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO LDPC WORDS WERE TESTED ON CUDA: " << why;
+  for (const NrCase& c : nr_cases()) {
+    const std::string choice = fmt::format("nr: {{k: {}, e: {}{}}}, crc: {}", c.k, c.e, c.keys, c.crc);
+    SCOPED_TRACE(choice);
+    const std::int64_t k = c.k - (c.crc == "none" ? 0 : c.crc == "16" ? 16 : 24);
+    std::mt19937 generator(3);
+    std::vector<std::uint8_t> bits(static_cast<std::size_t>(12 * k));
+    for (auto& b : bits) b = static_cast<std::uint8_t>(generator());
+    const StageInput information = ldpc_items(bits, {{"k", k}});
+    const auto words = run("ldpc_encoder", "{" + choice + "}", {information}, "cpu", 5).at("words").joined();
+    EXPECT_EQ(run("ldpc_encoder", "{" + choice + "}", {information}, "cuda", 5).at("words").joined(), words);
+
+    const auto variance = static_cast<float>(std::pow(10, -c.snr_db / 10));
+    std::normal_distribution<float> normal;
+    std::vector<float> llr;
+    for (const std::byte bit : words)
+      llr.push_back(2 / variance * ((bit != std::byte{} ? -1.0f : 1.0f) + std::sqrt(variance) * normal(generator)));
+    for (const char* more : {"", ", early_stop: false", ", iterations: 3, scale: 0.8"})
+      for (const std::int64_t block : {0, 5})
+        expect_same(ldpc_items(llr, {{"n", c.e}}), "{" + choice + more + "}", block);
+    expect_same(ldpc_items(llr, {{"n", 3 * c.e}}), "{" + choice + ", interleave: frame}", 2);
+    for (std::size_t i = 0; i < llr.size(); i += 23)
+      llr[i] = i % 2 != 0 ? NAN : i % 4 != 0 ? 0.0f : std::copysign(INFINITY, llr[i]);
+    expect_same(ldpc_items(llr, {{"n", c.e}}), "{" + choice + "}", 0);
+  }
+}
+
+TEST(LdpcOnCuda, WordsOfWholeCodesAreDecodedAlike) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO LDPC WORDS WERE TESTED ON CUDA: " << why;
+  struct Whole {
+    const char* code;
+    std::int64_t n;
+  };
+  for (const Whole& c : {Whole{"nr_bg1_z2", 132},
+                         {"nr_bg1_z15", 990},
+                         {"nr_bg1_z384", 25344},
+                         {"nr_bg2_z3", 150},
+                         {"nr_bg2_z52", 2600},
+                         {"nr_bg2_z384", 19200}}) {
+    std::mt19937 generator(4);
+    std::normal_distribution<float> normal(1.2f, 1.0f);  // words of zeros
+    std::vector<float> llr(static_cast<std::size_t>(6 * c.n));
+    for (float& x : llr) x = normal(generator);
+    expect_same(ldpc_items(llr, {{"n", c.n}}), fmt::format("{{code: {}}}", c.code), 0);
+  }
+  // The code that has a kernel of its own, by the one for any.
+  const auto llr = noisy(values<std::uint8_t>(encode(20, "cpu").at("words")));
+  expect_same(ldpc_items(llr, {{"n", kN}}), "{crc: 16}", 0);
+}
+
 }  // namespace
 }  // namespace iqd::conformance

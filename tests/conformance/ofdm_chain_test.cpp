@@ -48,7 +48,7 @@ struct ChainHeard {
 /// x_t(n) of all antennas, and the words in it.
 std::vector<std::vector<cf32>> sent_frames(const ChainCase& c, std::vector<std::uint8_t>& information) {
   const OfdmFrameMaker maker(c.format, c.modulation);
-  const OfdmFrameBits bits_of_frame(c.format.bits(c.modulation), &ldpc_codes().front());
+  const OfdmFrameBits bits_of_frame(c.format.bits(c.modulation), whole_code(ldpc_codes().front()));
   std::vector<std::byte> scratch(std::max(maker.scratch_bytes(), bits_of_frame.scratch_bytes()));
   std::vector<std::uint8_t> bits(static_cast<std::size_t>(bits_of_frame.bits()));
   std::vector<std::uint8_t> words(static_cast<std::size_t>(bits_of_frame.information()));

@@ -70,6 +70,29 @@ class Ldpc(iqd.SystemTest):
         llr[sure] = np.copysign(np.inf, llr[sure])
         self.check(llr)
 
+    def test_words_of_nr(self):
+        """Words that are sent whole: their checks, from the tables alone, and the way back through noise."""
+        rng = np.random.default_rng(7)
+        for graph, k, columns, lift, column_of_set in ((1, 8448, 22, 384, 1), (1, 1100, 22, 52, 6), (2, 500, 10, 64, 0),
+                                                       (2, 60, 10, 10, 2)):
+            table = np.loadtxt(iqd.ROOT / f"signal/codes/nr_bg{graph}.txt", int)
+            total, filler = table[:, 1].max() + 1, columns * lift - k
+            e = (total - 2) * lift - filler
+            keys = ["--config", f"nr={{k: {k}, e: {e}, graph: {graph}}}"]
+            bits = rng.integers(0, 2, (4, k)).astype(np.uint8)
+            [words] = self.execute("ldpc_encoder", ("bits", bits), ["words"], *keys)
+            np.testing.assert_array_equal(words[:, :k - 2 * lift], bits[:, 2 * lift:])
+            blocks = np.concatenate((bits, np.zeros((4, filler), np.uint8), words[:, k - 2 * lift:]), 1)
+            blocks = blocks.reshape(4, total, lift)
+            sums = np.zeros((4, table[:, 0].max() + 1, lift), int)
+            for row, column, *shifts in table:
+                sums[:, row] += np.roll(blocks[:, column], -(shifts[column_of_set] % lift), 1)
+            self.assertFalse((sums % 2).any(), (graph, k))
+            llr = 4 * (1 - 2.0 * words + 0.7 * rng.standard_normal(words.shape)).astype(np.float32)
+            decoded, _, events = self.execute("ldpc_decoder", ("llr", llr), ["bits", "iterations", "events"], *keys)
+            np.testing.assert_array_equal(decoded, bits)
+            self.assertEqual(events.reshape(-1, 2).sum(0).tolist(), [4, 0])
+
     def test_words_of_frames(self):
         bits, llr = model.sent(6, 2.5, np.random.default_rng(6))
         llr = llr.astype(np.float32).reshape(2, 3, model.N)

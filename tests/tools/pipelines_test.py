@@ -273,6 +273,14 @@ class Pipelines(unittest.TestCase):
         self.assertGreater(counted["packets"], 100)
         self.assertLess(counted["packet_errors"], 0.02 * counted["packets"])
 
+    def test_mimo_nr_code(self):
+        self.check("mimo_nr_code")
+        messages, pipelines, _ = self.run_for_a_moment("mimo_nr_code", ["bits"])
+        self.assertEqual({tuple(m["shape"][1:]) for m, _ in messages["bits"]}, {(2, 8424)})
+        counted = self.counted(pipelines, "ber_meter")
+        self.assertGreater(counted["packets"], 100)
+        self.assertLess(counted["packet_errors"], 0.02 * counted["packets"])
+
     def test_mimo_4x4_20mhz(self):
         self.check("mimo_4x4_20mhz")
 

@@ -8,6 +8,7 @@
 #include <complex>
 #include <cstdint>
 #include <numbers>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ Samples hear_noma(const std::string& args, std::size_t samples, std::size_t chan
 /// [user][sample] of frame number `frame`, each user of power 1.
 std::vector<Samples> sent_noma(const NomaFormat& format, SymbolMap map, int order, std::int64_t frame) {
   const NomaFrameMaker maker(format, map);
-  const OfdmFrameBits payload(format.frame_bits(map), nullptr, order);
+  const OfdmFrameBits payload(format.frame_bits(map), std::nullopt, order);
   std::vector<std::uint8_t> bits(static_cast<std::size_t>(payload.bits()));
   std::vector<std::byte> scratch(maker.scratch_bytes());
   payload.payload(frame, bits);

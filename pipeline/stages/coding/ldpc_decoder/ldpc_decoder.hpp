@@ -14,8 +14,8 @@
 #include "config/fields.hpp"
 #include "pipeline/stage/cuda_half.hpp"
 #include "pipeline/stage/stage.hpp"
-#include "pipeline/stages/coding/ldpc_keys.hpp"
-#include "signal/codes/ldpc_code.hpp"
+#include "pipeline/stages/code_keys.hpp"
+#include "signal/codes/word_code.hpp"
 
 /// Decodes LDPC words by layered min-sum: block rows are processed in order, each with the results of those before it.
 ///
@@ -24,16 +24,17 @@
 ///   posterior = q + message
 ///
 /// llr         [item][…]      f32, f16 or i8, positive for bit 0, at any scale; an item has W = floor(size / n) words
-/// bits        [item][W][k]   u8; no dimension W if an item is one word
+/// bits        [item][W][k]   u8, without the CRC's; no dimension W if an item is one word
 /// iterations  [item][W]      i32, iterations made
 /// failed      [item][W]      u8, 1: the word failed
 /// posterior   [item][…]      f32, as llr, in its places: with what the checks say
 /// extrinsic   [item][…]      f32, the same without llr: what the checks say. Behind the words llr and 0
-/// events      [event]        i64: words, failed: a check does not hold in the end, or the posterior of an information
-///                            bit is 0
+/// events      [event]        i64: words, failed: the CRC, or without one a check, does not hold in the end, or the
+///                            posterior of an information bit is 0
 ///
 /// Bit i of word w is element w n + i of its item, or i W + w if words are interleaved. An LLR of 0 is an erased bit,
-/// NaN counts as 0, infinities as +-kLargest. A posterior of 0 decides for bit 0. Keeps nothing between calls.
+/// NaN counts as 0, infinities as +-kLargest. A bit that is sent several times has the sum of its LLRs, one that is not
+/// sent is erased, and filler is known. A posterior of 0 decides for bit 0. Keeps nothing between calls.
 namespace iqd::ldpc_decoder {
 
 enum class Interleave : std::uint8_t { off, frame };
@@ -43,7 +44,7 @@ inline std::span<const std::string_view> enum_names(Interleave) {
 }
 
 struct Config {
-  coding::CodeName code{};
+  WordChoice code{.code = "80216e_2304_1_2"};
   std::int64_t iterations = 15;
   double scale = 0.75;
   bool early_stop = true;
@@ -65,10 +66,12 @@ IQD_HOST_DEVICE inline float usable_llr(float x) noexcept {
   return y == y ? y + 0.0f : 0.0f;
 }
 
-inline constexpr int kMostEdges = 32;  // of a row
+// Of any code.
+inline constexpr int kMostEdges = 26;  // of a row
+inline constexpr int kMostLift = 512;
+inline constexpr int kMostRows = 48;
 
 struct Setup {
-  coding::CodeName code{};
   int iterations = 15;
   float scale = 0.75f;
   bool early_stop = true;
@@ -106,12 +109,13 @@ struct Job {
 };
 
 /// A code, laid out for the CPU's loops: posteriors are in block columns, and the first chunk of each is repeated
-/// behind its end, so that the posteriors of kChunk rows are contiguous wherever they begin.
+/// behind its end, so that the posteriors of a chunk's rows are contiguous wherever they begin. Blocks that are shorter
+/// than kChunk are processed row by row.
 class Decoder {
  public:
   static constexpr int kChunk = 16;
 
-  explicit Decoder(const Setup& setup);
+  Decoder(const Setup& setup, const WordCode& words);
 
   static std::size_t scratch_bytes(const LdpcCode& code);
   /// Returns how many of the words failed.
@@ -119,8 +123,12 @@ class Decoder {
 
   struct Layers {
     int lift = 0;
+    int chunk = 0;            // rows at once: kChunk, or 1
     int chunks = 0;           // in a lift
+    int whole = 0;            // of these, without the last if it is shorter
+    int left = 0;             // rows of the shorter one
     int pitch = 0;            // of block columns
+    int stride = 0;           // of an entry's messages
     std::vector<int> first;   // first entry of each row, and the end
     std::vector<int> places;  // [entry][chunk]: position of its first row's posterior
     std::vector<int> blocks;  // [entry]: position of its block column
@@ -130,7 +138,11 @@ class Decoder {
  private:
   struct Outcome {
     int iterations = 0;
-    bool good = false;  // all checks hold
+    bool good = false;  // all checks hold, or the CRC
+  };
+  /// From an LLR of the word to its bit's posterior.
+  struct Way {
+    int from, to;
   };
   /// Calls f(type) with a number of the element type of LLRs.
   template <class F> void with_element(const F& f) const noexcept {
@@ -139,15 +151,24 @@ class Decoder {
     if (setup_.element == Element::i8) f(std::int8_t{});
   }
   void load(const void* llr, std::int64_t begin, float* posterior) const noexcept;
+  template <class At> void load_whole(const At& llr_at, float* posterior) const noexcept;
+  template <class At> void load_sent(const At& llr_at, float* posterior) const noexcept;
   Outcome iterate_word(float* posterior, float* messages) const noexcept;
-  /// Decides the bits; false if the posterior of an information bit is 0.
+  bool are_right(const float* posterior) const noexcept;
+  bool holds_crc(const float* posterior) const noexcept;
+  /// Decides the bits; false if the posterior of an information bit, or of one of the CRC, is 0.
   bool decide(const float* posterior, std::uint8_t* bits) const noexcept;
   /// Fills the soft outputs of a word, and of what is behind an item's words.
   void put_soft(const Job& job, std::int64_t word, const float* posterior) const noexcept;
+  int place_of(int position) const noexcept {
+    return position / layers_.lift * layers_.pitch + position % layers_.lift;
+  }
 
   Setup setup_;
-  const LdpcCode& code_;
+  WordCode words_;
   Layers layers_;
+  std::vector<Way> ways_;                   // in the order of sending; none if all bits are sent in their order
+  std::vector<std::uint32_t> crc_weights_;  // [k], or empty
 };
 
 inline Job job_of(const StageIo& io) noexcept {
@@ -160,6 +181,6 @@ inline Job job_of(const StageIo& io) noexcept {
 }
 
 /// The CUDA half.
-using CudaHalf = std::unique_ptr<StageRun>(const Setup& setup);
+using CudaHalf = std::unique_ptr<StageRun>(const Setup& setup, const WordCode& words);
 
 }  // namespace iqd::ldpc_decoder

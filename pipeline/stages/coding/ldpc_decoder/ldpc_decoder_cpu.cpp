@@ -16,18 +16,19 @@ namespace iqd::ldpc_decoder::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using Lanes = hn::CappedTag<float, Decoder::kChunk>;
+using OneLane = hn::CappedTag<float, 1>;
 using Layers = Decoder::Layers;
 
-/// Updates as many rows as there are lanes. `places` and `messages` are those of the row's first edge; `lane` is the
-/// position of the rows in their chunk.
-HWY_INLINE void update_lanes(const Layers& layers, int edges, const int* places, int lane, float scale,
-                             float* HWY_RESTRICT posterior, float* HWY_RESTRICT messages) {
-  const Lanes d;
+/// Updates as many rows as there are lanes, or only the first `rows`. `places` and `messages` are those of the row's
+/// first edge; `lane` is the position of the rows in their chunk.
+template <bool kAll, class D> HWY_INLINE void update_lanes(D d, const Layers& layers, int edges, const int* places,
+                                                           int lane, float scale, float* HWY_RESTRICT posterior,
+                                                           float* HWY_RESTRICT messages, int rows) {
   HWY_ALIGN float q[kMostEdges * Decoder::kChunk];
   auto least = hn::Set(d, kLargest), second = least, signs = hn::Zero(d);
   for (int e = 0; e < edges; ++e) {
     const auto x =
-        hn::Sub(hn::LoadU(d, posterior + places[e * layers.chunks] + lane), hn::Load(d, messages + e * layers.lift));
+        hn::Sub(hn::LoadU(d, posterior + places[e * layers.chunks] + lane), hn::Load(d, messages + e * layers.stride));
     hn::Store(x, d, q + e * Decoder::kChunk);
     const auto size = hn::Abs(x);
     second = hn::Min(second, hn::Max(least, size));
@@ -41,8 +42,12 @@ HWY_INLINE void update_lanes(const Layers& layers, int edges, const int* places,
     const auto x = hn::Load(d, q + e * Decoder::kChunk);
     const auto message =
         hn::Xor(hn::IfThenElse(hn::Eq(hn::Abs(x), least), of_least, of_others), hn::And(x, hn::SignBit(d)));
-    hn::Store(message, d, messages + e * layers.lift);
-    hn::StoreU(hn::Add(x, message), d, posterior + places[e * layers.chunks] + lane);
+    hn::Store(message, d, messages + e * layers.stride);
+    float* const to = posterior + places[e * layers.chunks] + lane;
+    if constexpr (kAll)
+      hn::StoreU(hn::Add(x, message), d, to);
+    else
+      hn::BlendedStore(hn::Add(x, message), hn::FirstN(d, static_cast<std::size_t>(rows)), d, to);
   }
 }
 
@@ -57,36 +62,58 @@ HWY_INLINE void repeat(float* block, int lift, int beyond) {
   }
 }
 
-void iterate(const Layers& layers, float scale, float* HWY_RESTRICT posterior, float* HWY_RESTRICT messages) {
-  const auto lanes = static_cast<int>(hn::Lanes(Lanes()));
+template <class D> HWY_INLINE void iterate_rows(D d, const Layers& layers, float scale, float* HWY_RESTRICT posterior,
+                                                float* HWY_RESTRICT messages) {
+  const auto lanes = static_cast<int>(hn::Lanes(d));
   for (std::size_t row = 0; row + 1 < layers.first.size(); ++row) {
     const int first = layers.first[row], end = layers.first[row + 1];
-    for (int c = 0; c < layers.chunks; ++c)
-      for (int lane = 0; lane < Decoder::kChunk; lane += lanes)
-        update_lanes(layers, end - first, layers.places.data() + first * layers.chunks + c, lane, scale, posterior,
-                     messages + first * layers.lift + c * Decoder::kChunk + lane);
+    const int* const places = layers.places.data() + first * layers.chunks;
+    float* const of_row = messages + first * layers.stride;
+    for (int c = 0; c < layers.whole; ++c)
+      for (int lane = 0; lane < layers.chunk; lane += lanes)
+        update_lanes<true>(d, layers, end - first, places + c, lane, scale, posterior, of_row + c * layers.chunk + lane,
+                           lanes);
+    for (int lane = 0; lane < layers.left; lane += lanes)
+      update_lanes<false>(d, layers, end - first, places + layers.whole, lane, scale, posterior,
+                          of_row + layers.whole * layers.chunk + lane, std::min(lanes, layers.left - lane));
+    if (layers.chunk == 1) continue;
     for (auto e = static_cast<std::size_t>(first); e < static_cast<std::size_t>(end); ++e)
       repeat(posterior + layers.blocks[e], layers.lift, layers.beyond[e]);
   }
 }
 
 /// Whether all checks hold; stops at the first row where one does not.
-bool holds(const Layers& layers, const float* posterior) {
-  const Lanes d;
-  const hn::RebindToSigned<Lanes> di;
+template <class D> HWY_INLINE bool rows_hold(D d, const Layers& layers, const float* posterior) {
+  const hn::RebindToSigned<D> di;
+  const auto lanes = static_cast<int>(hn::Lanes(d));
   for (std::size_t row = 0; row + 1 < layers.first.size(); ++row) {
     auto odd = hn::Zero(d);
-    for (int c = 0; c < layers.chunks; ++c)
-      for (int lane = 0; lane < Decoder::kChunk; lane += static_cast<int>(hn::Lanes(d))) {
-        auto signs = hn::Zero(d);
-        const int* const places = layers.places.data() + c;
-        for (int e = layers.first[row]; e < layers.first[row + 1]; ++e)
-          signs = hn::Xor(signs, hn::LoadU(d, posterior + places[e * layers.chunks] + lane));
-        odd = hn::Or(odd, signs);
-      }
+    const auto signs_of = [&](int c, int lane) {
+      auto signs = hn::Zero(d);
+      const int* const places = layers.places.data() + c;
+      for (int e = layers.first[row]; e < layers.first[row + 1]; ++e)
+        signs = hn::Xor(signs, hn::LoadU(d, posterior + places[e * layers.chunks] + lane));
+      return signs;
+    };
+    for (int c = 0; c < layers.whole; ++c)
+      for (int lane = 0; lane < layers.chunk; lane += lanes) odd = hn::Or(odd, signs_of(c, lane));
+    for (int lane = 0; lane < layers.left; lane += lanes) {
+      const auto rows = hn::FirstN(d, static_cast<std::size_t>(std::min(lanes, layers.left - lane)));
+      odd = hn::Or(odd, hn::IfThenElseZero(rows, signs_of(layers.whole, lane)));
+    }
     if (!hn::AllFalse(di, hn::Lt(hn::BitCast(di, odd), hn::Zero(di)))) return false;
   }
   return true;
+}
+
+void iterate(const Layers& layers, float scale, float* HWY_RESTRICT posterior, float* HWY_RESTRICT messages) {
+  if (layers.chunk == 1) return iterate_rows(OneLane(), layers, scale, posterior, messages);
+  iterate_rows(Lanes(), layers, scale, posterior, messages);
+}
+
+bool holds(const Layers& layers, const float* posterior) {
+  if (layers.chunk == 1) return rows_hold(OneLane(), layers, posterior);
+  return rows_hold(Lanes(), layers, posterior);
 }
 
 }  // namespace iqd::ldpc_decoder::HWY_NAMESPACE
@@ -100,29 +127,33 @@ HWY_EXPORT(holds);
 
 namespace {
 
-static_assert(std::ranges::all_of(kLdpcCodes, [](const LdpcCode& code) { return code.lift % Decoder::kChunk == 0; }),
-              "rows come in chunks");
-static_assert(std::ranges::all_of(kLdpcCodes,
-                                  [](const LdpcCode& code) {
-                                    return std::ranges::all_of(code.entries, [&](const LdpcEntry& of) {
-                                      return std::ranges::count(code.entries, of.row, &LdpcEntry::row) <= kMostEdges;
-                                    });
-                                  }),
-              "a row's edges have places");
+/// Sets how the rows of a lift are cut into chunks.
+void cut(Decoder::Layers& layers, int lift) {
+  constexpr int kChunk = Decoder::kChunk;
+  layers.lift = lift;
+  layers.chunk = lift < kChunk ? 1 : kChunk;
+  layers.chunks = (lift + layers.chunk - 1) / layers.chunk;
+  layers.whole = lift / layers.chunk;
+  layers.left = lift % layers.chunk;
+  layers.pitch = layers.chunk == 1 ? lift : lift + kChunk;
+  layers.stride = layers.chunks * layers.chunk;
+}
 
 Decoder::Layers layers_of(const LdpcCode& code) {
-  constexpr int kChunk = Decoder::kChunk;
   Decoder::Layers layers;
-  layers.lift = code.lift;
-  layers.chunks = code.lift / kChunk;
-  layers.pitch = code.lift + kChunk;
+  cut(layers, code.lift);
   for (int e = 0; e < std::ssize(code.entries); ++e) {
     const LdpcEntry& entry = code.entries[static_cast<std::size_t>(e)];
     if (entry.row == std::ssize(layers.first)) layers.first.push_back(e);
     layers.blocks.push_back(entry.column * layers.pitch);
-    for (int c = 0; c < layers.chunks; ++c)
-      layers.places.push_back(layers.blocks.back() + (entry.shift + c * kChunk) % code.lift);
-    layers.beyond.push_back(entry.shift % kChunk);
+    int beyond = 0;
+    for (int c = 0; c < layers.chunks; ++c) {
+      const int at = (entry.shift + c * layers.chunk) % code.lift;
+      const int rows = c < layers.whole ? layers.chunk : layers.left;
+      layers.places.push_back(layers.blocks.back() + at);
+      beyond = std::max(beyond, at + rows - code.lift);
+    }
+    layers.beyond.push_back(beyond);
   }
   layers.first.push_back(static_cast<int>(code.entries.size()));
   return layers;
@@ -130,10 +161,16 @@ Decoder::Layers layers_of(const LdpcCode& code) {
 
 /// The contents of the scratch memory.
 struct Room {
-  const LdpcCode& code;
+  Room(const LdpcCode& code, Scratch memory) : scratch(memory) {
+    Decoder::Layers layers;
+    cut(layers, code.lift);
+    posterior = scratch.take<float>(code.columns * layers.pitch);
+    messages = scratch.take<float>(std::ssize(code.entries) * layers.stride);
+  }
+
   Scratch scratch;
-  float* posterior = scratch.take<float>(code.columns * (code.lift + Decoder::kChunk));
-  float* messages = scratch.take<float>(std::ssize(code.entries) * code.lift);
+  float* posterior;
+  float* messages;
 };
 
 float as_float(float x) {
@@ -148,20 +185,28 @@ float as_float(std::int8_t x) {
 
 }  // namespace
 
-Decoder::Decoder(const Setup& setup) : setup_(setup), code_(code_of(setup.code)), layers_(layers_of(code_)) {}
+Decoder::Decoder(const Setup& setup, const WordCode& words)
+    : setup_(setup),
+      words_(words),
+      layers_(layers_of(words_.code)),
+      crc_weights_(iqd::crc_weights(words.crc, words.k)) {
+  if (words_.is_plain()) return;
+  for (int turn = 0; turn < words_.n(); ++turn)
+    ways_.push_back({words_.sent.place_of(turn), place_of(words_.sent.position_of(turn))});
+}
 
 std::size_t Decoder::scratch_bytes(const LdpcCode& code) {
-  return Room{code, Scratch(nullptr)}.scratch.bytes();
+  return Room(code, Scratch(nullptr)).scratch.bytes();
 }
 
 std::int64_t Decoder::decode(const Job& job, std::int64_t words, std::byte* scratch) const noexcept {
-  const Room room{code_, Scratch(scratch)};
+  const Room room(words_.code, Scratch(scratch));
   std::int64_t failed = 0;
   for (std::int64_t w = 0; w < words; ++w) {
-    load(job.llr, setup_.begin_of(w, code_.n()), room.posterior);
-    std::fill_n(room.messages, std::ssize(code_.entries) * code_.lift, 0.0f);
+    load(job.llr, setup_.begin_of(w, words_.n()), room.posterior);
+    std::fill_n(room.messages, std::ssize(words_.code.entries) * layers_.stride, 0.0f);
     const Outcome outcome = iterate_word(room.posterior, room.messages);
-    const bool known = decide(room.posterior, job.bits + w * code_.k());
+    const bool known = decide(room.posterior, job.bits + w * words_.information());
     const bool fails = !(outcome.good && known);
     failed += fails;
     if (job.failed) job.failed[w] = fails;
@@ -173,12 +218,24 @@ std::int64_t Decoder::decode(const Job& job, std::int64_t words, std::byte* scra
 
 void Decoder::load(const void* llr, std::int64_t begin, float* posterior) const noexcept {
   with_element([&](auto type) {
-    const auto* from = static_cast<const decltype(type)*>(llr) + begin;
-    for (int c = 0; c < code_.columns; ++c, posterior += layers_.pitch, from += code_.lift * setup_.step) {
-      for (int i = 0; i < code_.lift; ++i) posterior[i] = usable_llr(as_float(from[i * setup_.step]));
-      std::copy_n(posterior, kChunk, posterior + code_.lift);
-    }
+    const auto* const from = static_cast<const decltype(type)*>(llr) + begin;
+    const auto llr_at = [from, step = setup_.step](int i) { return usable_llr(as_float(from[i * step])); };
+    ways_.empty() ? load_whole(llr_at, posterior) : load_sent(llr_at, posterior);
   });
+  if (layers_.chunk == 1) return;
+  for (int c = 0; c < words_.code.columns; ++c, posterior += layers_.pitch)
+    std::copy_n(posterior, kChunk, posterior + layers_.lift);
+}
+
+template <class At> void Decoder::load_whole(const At& llr_at, float* posterior) const noexcept {
+  for (int c = 0, n = 0; c < words_.code.columns; ++c, posterior += layers_.pitch)
+    for (int i = 0; i < layers_.lift; ++i) posterior[i] = llr_at(n++);
+}
+
+template <class At> void Decoder::load_sent(const At& llr_at, float* posterior) const noexcept {
+  std::fill_n(posterior, words_.code.columns * layers_.pitch, 0.0f);
+  for (int p = words_.sent.filler_begin; p < words_.sent.filler_end; ++p) posterior[place_of(p)] = kLargest;
+  for (const Way& way : ways_) posterior[way.to] = usable_llr(posterior[way.to] + llr_at(way.from));
 }
 
 Decoder::Outcome Decoder::iterate_word(float* posterior, float* messages) const noexcept {
@@ -186,19 +243,36 @@ Decoder::Outcome Decoder::iterate_word(float* posterior, float* messages) const 
   while (outcome.iterations < setup_.iterations && !outcome.good) {
     HWY_DYNAMIC_DISPATCH(iterate)(layers_, setup_.scale, posterior, messages);
     ++outcome.iterations;
-    if (setup_.early_stop || outcome.iterations == setup_.iterations)
-      outcome.good = HWY_DYNAMIC_DISPATCH(holds)(layers_, posterior);
+    if (setup_.early_stop || outcome.iterations == setup_.iterations) outcome.good = are_right(posterior);
   }
   return outcome;
 }
 
+bool Decoder::are_right(const float* posterior) const noexcept {
+  return crc_weights_.empty() ? HWY_DYNAMIC_DISPATCH(holds)(layers_, posterior) : holds_crc(posterior);
+}
+
+bool Decoder::holds_crc(const float* posterior) const noexcept {
+  std::uint32_t sum = 0;
+  const std::uint32_t* weights = crc_weights_.data();
+  for (int left = words_.k; left > 0; left -= layers_.lift, posterior += layers_.pitch) {
+    const int count = std::min(left, layers_.lift);
+    for (int i = 0; i < count; ++i) sum ^= posterior[i] < 0 ? weights[i] : 0;
+    weights += count;
+  }
+  return sum == 0;
+}
+
 bool Decoder::decide(const float* posterior, std::uint8_t* bits) const noexcept {
   bool known = true;
-  for (int c = 0; c < code_.columns - code_.rows; ++c, posterior += layers_.pitch, bits += code_.lift)
-    for (int i = 0; i < code_.lift; ++i) {
-      bits[i] = posterior[i] < 0;
-      known &= posterior[i] != 0;
-    }
+  int wanted = words_.information();
+  for (int left = words_.k; left > 0; left -= layers_.lift, posterior += layers_.pitch) {
+    const int count = std::min(left, layers_.lift);
+    for (int i = 0; i < count; ++i) known &= posterior[i] != 0;
+    const int bits_here = std::min(wanted, count);
+    for (int i = 0; i < bits_here; ++i) *bits++ = posterior[i] < 0;
+    wanted -= bits_here;
+  }
   return known;
 }
 
@@ -209,12 +283,12 @@ void Decoder::put_soft(const Job& job, std::int64_t word, const float* posterior
       const float received = usable_llr(as_float(llr[at]));
       job.put(at, decided ? *decided : received, received, setup_.unit);
     };
-    std::int64_t at = setup_.begin_of(word, code_.n());
-    for (int c = 0; c < code_.columns; ++c, posterior += layers_.pitch)
-      for (int i = 0; i < code_.lift; ++i, at += setup_.step) put(at, posterior + i);
+    const std::int64_t begin = setup_.begin_of(word, words_.n());
+    for (const Way& way : ways_) put(begin + way.from * setup_.step, posterior + way.to);
+    for (int n = 0; ways_.empty() && n < words_.n(); ++n) put(begin + n * setup_.step, posterior + place_of(n));
     if (!setup_.ends_item(word)) return;
-    at = (word / setup_.words + 1) * setup_.item;
-    for (std::int64_t left = setup_.rest_of(code_.n()); left > 0; --left) put(at - left, nullptr);
+    const std::int64_t end = (word / setup_.words + 1) * setup_.item;
+    for (std::int64_t at = end - setup_.rest_of(words_.n()); at < end; ++at) put(at, nullptr);
   });
 }
 

@@ -4,11 +4,17 @@
 // Compiled with -fmad=false: products and sums are rounded as on the CPU.
 #include <cuda_fp16.h>
 
+#include <algorithm>
+#include <optional>
+
+#include "base/error.hpp"
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/row_thread.hpp"
+#include "pipeline/stages/coding/ldpc_decoder/table_thread.hpp"
+#include "signal/codes/ldpc_codes.hpp"
 
 namespace iqd::ldpc_decoder {
 namespace {
@@ -32,13 +38,17 @@ __device__ float llr_at(const Setup& setup, const void* llr, std::int64_t at) {
   return __half2float(static_cast<const __half*>(llr)[at]);
 }
 
-/// Fills the soft outputs of a word, and of what is behind an item's words; by all threads of a thread block.
-__device__ void put_soft(const Setup& setup, const Job& job, std::int64_t word, const float* posterior, int count) {
+/// Fills the soft outputs of a word of `count` LLRs, and of what is behind an item's words; by all threads of a thread
+/// block. `decided(turn, place)` is the posterior of what is sent as number `turn`, and says where it stands.
+template <class Decided>
+__device__ void put_soft(const Setup& setup, const Job& job, std::int64_t word, int count, const Decided& decided) {
   const std::int64_t begin = setup.begin_of(word, count);
   const auto each = static_cast<int>(blockDim.x);
   for (int n = static_cast<int>(threadIdx.x); n < count; n += each) {
-    const std::int64_t at = begin + n * setup.step;
-    job.put(at, posterior[n], usable_llr(llr_at(setup, job.llr, at)), setup.unit);
+    int place = n;
+    const float posterior = decided(n, place);
+    const std::int64_t at = begin + place * setup.step;
+    job.put(at, posterior, usable_llr(llr_at(setup, job.llr, at)), setup.unit);
   }
   if (!setup.ends_item(word)) return;
   const std::int64_t end = (word / setup.words + 1) * setup.item;
@@ -82,7 +92,88 @@ template <int kCode> __global__ void __launch_bounds__(RowThread<kCode>::kLift, 
     known = known && posterior[n] != 0;
   }
   good = __syncthreads_and(known) && good;
-  if (block.job.is_soft()) put_soft(setup, block.job, word, posterior, Thread::kN);
+  if (block.job.is_soft())
+    put_soft(setup, block.job, word, Thread::kN, [&](int turn, int&) { return posterior[turn]; });
+  if (i > 0) return;
+  block.failed[word] = !good;
+  if (block.job.failed) block.job.failed[word] = !good;
+  if (block.job.iterations) block.job.iterations[word] = made;
+}
+
+/// A code for the kernel below.
+struct Table {
+  const std::uint32_t* edges;  // as in EdgeTable
+  const std::uint32_t* first;
+  const std::uint32_t* crc_weights;  // [k], or null
+  SentBits sent;
+  int lift;
+  int rows;
+  int bits;  // of all columns
+  int k;
+  int information;  // k without the CRC
+};
+
+/// Any code: one thread block per word, one thread per row of a block row. Posteriors and edges are in shared memory,
+/// messages in local memory.
+__global__ void __launch_bounds__(kMostLift) decode_any_words(const Setup setup, const Block block, const Table table) {
+  extern __shared__ float posterior[];  // [bits], then the edges
+  __shared__ std::int64_t words;
+  __shared__ std::uint32_t crc;
+  __shared__ std::uint32_t first[kMostRows + 1];
+  auto* const edges = reinterpret_cast<std::uint32_t*>(posterior + table.bits);
+  const auto i = static_cast<int>(threadIdx.x);
+  const std::int64_t word = blockIdx.x;
+  if (i == 0) words = *block.items * setup.words;
+  for (int r = i; r <= table.rows; r += table.lift) first[r] = table.first[r];
+  const std::int64_t begin = setup.begin_of(word, table.sent.count);
+  const auto llr = [&](int n) { return llr_at(setup, block.job.llr, begin + n * setup.step); };
+  for (int p = i; p < table.bits; p += table.lift) posterior[p] = received(table.sent, p, llr);
+  __syncthreads();
+  if (word >= words) return;
+  for (int e = i; e < static_cast<int>(first[table.rows]); e += table.lift) edges[e] = table.edges[e];
+  __syncthreads();
+
+  const TableThread thread{table.lift, i};
+  RowMessages messages[kMostRows];
+  const auto right = [&] {
+    if (table.crc_weights == nullptr) {
+      bool hold = true;
+      for (int r = 0; r < table.rows; ++r)
+        hold = thread.holds(edges + first[r], first[r + 1] - first[r], posterior) && hold;
+      return __syncthreads_and(hold) != 0;
+    }
+    if (i == 0) crc = 0;
+    __syncthreads();
+    std::uint32_t sum = 0;
+    for (int n = i; n < table.k; n += table.lift) sum ^= posterior[n] < 0 ? __ldg(table.crc_weights + n) : 0;
+    atomicXor(&crc, sum);
+    __syncthreads();
+    const bool hold = crc == 0;
+    __syncthreads();  // before the next round clears it
+    return hold;
+  };
+  bool good = false;
+  int made = 0;
+  while (made < setup.iterations && !good) {
+    for (int r = 0; r < table.rows; ++r) {
+      thread.update(edges + first[r], first[r + 1] - first[r], setup.scale, posterior, messages[r]);
+      __syncthreads();
+    }
+    ++made;
+    if (setup.early_stop || made == setup.iterations) good = right();
+  }
+
+  bool known = true;
+  for (int n = i; n < table.k; n += table.lift) {
+    if (n < table.information) block.job.bits[word * table.information + n] = posterior[n] < 0;
+    known = known && posterior[n] != 0;
+  }
+  good = __syncthreads_and(known) && good;
+  if (block.job.is_soft())
+    put_soft(setup, block.job, word, table.sent.count, [&](int turn, int& place) {
+      place = table.sent.place_of(turn);
+      return posterior[table.sent.position_of(turn)];
+    });
   if (i > 0) return;
   block.failed[word] = !good;
   if (block.job.failed) block.job.failed[word] = !good;
@@ -110,16 +201,59 @@ __global__ void __launch_bounds__(kTallyThreads) count_words(const Setup setup, 
 }
 
 using Kernel = void (*)(Setup, Block);
-template <int... kCode> Kernel kernel_for(coding::CodeName code, std::integer_sequence<int, kCode...>) {
+/// Null for a code that has no kernel of its own.
+template <int... kCode> Kernel kernel_for(const WordCode& words, std::integer_sequence<int, kCode...>) {
   constexpr Kernel kernels[] = {decode_words<kCode>...};
-  return kernels[static_cast<std::size_t>(code)];
+  const auto codes = std::span(kLdpcCodes);
+  const auto at = std::ranges::find(codes, words.code.name, &LdpcCode::name);
+  return words.is_plain() && at != codes.end() ? kernels[at - codes.begin()] : nullptr;
 }
+
+/// Constants of a code without a kernel of its own.
+class AnyCode {
+ public:
+  explicit AnyCode(const WordCode& words) : AnyCode(words, EdgeTable(words.code)) {}
+
+  unsigned shared_bytes() const noexcept {
+    return static_cast<unsigned>(table_.bits * sizeof(float) + edges_.size() * sizeof(std::uint32_t));
+  }
+  const Table& table() const noexcept { return table_; }
+
+ private:
+  AnyCode(const WordCode& words, const EdgeTable& table)
+      : edges_(std::span(table.edges)),
+        first_(std::span(table.first)),
+        crc_weights_(std::span<const std::uint32_t>(crc_weights(words.crc, words.k))),
+        table_{.edges = edges_.data(),
+               .first = first_.data(),
+               .crc_weights = crc_weights_.data(),
+               .sent = words.sent,
+               .lift = words.code.lift,
+               .rows = words.code.rows,
+               .bits = words.code.bits(),
+               .k = words.k,
+               .information = words.information()} {
+    if (gpu::allow_shared(decode_any_words, "loading ldpc_decoder") < shared_bytes())
+      throw SetupError(
+          "ldpc_decoder: the GPU has too little shared memory for words of this code; use a shorter one, or set "
+          "`backend: cpu`");
+  }
+
+  gpu::DeviceArray<std::uint32_t> edges_, first_, crc_weights_;
+  Table table_;
+};
 
 class Run final : public StageRun {
  public:
-  explicit Run(const Setup& setup)
-      : setup_(setup), kernel_(kernel_for(setup.code, std::make_integer_sequence<int, std::size(kLdpcCodes)>())) {
-    gpu::load_kernels("loading ldpc_decoder", kernel_, count_words);
+  Run(const Setup& setup, const WordCode& words)
+      : setup_(setup),
+        lift_(static_cast<unsigned>(words.code.lift)),
+        kernel_(kernel_for(words, std::make_integer_sequence<int, std::size(kLdpcCodes)>())) {
+    gpu::load_kernels("loading ldpc_decoder", count_words);
+    if (kernel_ == nullptr)
+      any_.emplace(words);
+    else
+      gpu::load_kernels("loading ldpc_decoder", kernel_);
   }
 
   std::size_t device_scratch_bytes() const noexcept override { return static_cast<std::size_t>(setup_.most); }
@@ -133,13 +267,20 @@ class Run final : public StageRun {
                 .counts = {}};
     for (std::size_t o = 0; o < io.out.size(); ++o) block.counts[o] = io.out[o].count;
     const auto words = static_cast<unsigned>(io.in[0].length * setup_.words);
-    if (words > 0) kernel_<<<words, code_of(setup_.code).lift, 0, stream>>>(setup_, block);
+    if (words > 0) {
+      if (any_)
+        decode_any_words<<<words, lift_, any_->shared_bytes(), stream>>>(setup_, block, any_->table());
+      else
+        kernel_<<<words, lift_, 0, stream>>>(setup_, block);
+    }
     count_words<<<1, kTallyThreads, 0, stream>>>(setup_, block);
   }
 
  private:
   Setup setup_;
+  unsigned lift_;
   Kernel kernel_;
+  std::optional<AnyCode> any_;
 };
 
 }  // namespace

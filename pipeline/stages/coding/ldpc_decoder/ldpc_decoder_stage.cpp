@@ -14,17 +14,17 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
  public:
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
-    const LdpcCode& code = code_of(config_.code);
-    const std::int64_t words = in.item_size() / code.n();
+    if (!check_code(config_.code, false, context.section)) return;
+    code_ = *config_.code.words();
+    const std::int64_t words = in.item_size() / code_.n();
     if (in.axis != Axis::counted || !in.rows.empty() || words < 1)
       return context.section.problem(
-          "", fmt::format("needs items of at least {} LLRs, such as [word][n]; its input is {}", code.n(), in.text()));
+          "", fmt::format("needs items of at least {} LLRs, such as [word][n]; its input is {}", code_.n(), in.text()));
     if (context.most_new > std::numeric_limits<std::int32_t>::max() / words)
       return context.section.problem(
           "", fmt::format("has too many words in a block; set a smaller `block`; its input is {}", in.text()));
     const bool interleaved = config_.interleave == Interleave::frame;
-    setup_ = {.code = config_.code,
-              .iterations = static_cast<int>(config_.iterations),
+    setup_ = {.iterations = static_cast<int>(config_.iterations),
               .scale = static_cast<float>(config_.scale),
               .early_stop = config_.early_stop,
               .element = in.element,
@@ -33,14 +33,14 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
               .step = interleaved ? words : 1,
               .most = context.most_new * words,
               .unit = in.llr_scale > 0 ? static_cast<float>(in.llr_scale) : 1.0f};
-    context.scratch_bytes = Decoder::scratch_bytes(code);
-    declare(context.out, code, words, setup_.item == code.n());
+    context.scratch_bytes = Decoder::scratch_bytes(code_.code);
+    declare(context.out, code_.information(), words, setup_.item == code_.n());
     for (const std::size_t o : {kPosterior, kExtrinsic}) context.out[o].hold(Element::f32, in.item);
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (auto* cuda = device_half<CudaHalf>(backend, "ldpc_decoder")) return cuda(setup_);
-    return cpu_run([decoder = Decoder(setup_), words = setup_.words](const StageIo& io) noexcept {
+    if (auto* cuda = device_half<CudaHalf>(backend, "ldpc_decoder")) return cuda(setup_, code_);
+    return cpu_run([decoder = Decoder(setup_, code_), words = setup_.words](const StageIo& io) noexcept {
       const std::int64_t all = *io.in[0].count * words;
       auto* const events = io.out[kTally].row<std::int64_t>();
       events[kWords] = all;
@@ -51,23 +51,24 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
   }
 
  private:
-  static void declare(std::span<PortShape> out, const LdpcCode& code, std::int64_t words, bool item_is_word) {
+  static void declare(std::span<PortShape> out, std::int64_t information, std::int64_t words, bool item_is_word) {
     for (PortShape& port : out) port.item.clear(), port.llr_scale = 0;
     out[kBits].element = out[kFailedWords].element = Element::u8;
     out[kIterations].element = Element::i32;
     if (!item_is_word)
       for (const std::size_t o : {kBits, kIterations, kFailedWords}) out[o].item = {{"word", words}};
-    out[kBits].item.push_back({"bit", code.k()});
+    out[kBits].item.push_back({"bit", information});
     out[kTally].tally(kEvents);
   }
 
   Setup setup_;
+  WordCode code_;
 };
 
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("code", code, {.help = "LDPC code"});
+  code_fields(v, code);
   v.field("iterations", iterations, {.help = "most iterations for a word", .low = 1, .high = 1000, .live = true});
   v.field("scale", scale,
           {.help = "factor of a check's message, which min-sum overestimates", .low = 0, .high = 1, .live = true});

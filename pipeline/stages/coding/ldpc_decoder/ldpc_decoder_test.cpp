@@ -41,11 +41,11 @@ struct Sent {
     std::mt19937 engine(seed);
     std::normal_distribution<double> normal;
     const double variance = std::pow(10, -ebn0_db / 10);
-    Bits word(kN);
+    const WordEncoder encoder(whole_code(kCode));
     for (std::size_t w = 0; w < words; ++w) {
       const std::span of_word(bits.data() + w * kK, kK);
       for (auto& b : of_word) b = static_cast<std::uint8_t>(engine() & 1);
-      ldpc_encode(kCode, of_word, word);
+      const Bits word = encoder.encoded(of_word);
       for (std::size_t i = 0; i < kN; ++i) {
         const double y = (word[i] != 0 ? -1 : 1) + std::sqrt(variance) * normal(engine);
         llr[w * kN + i] = static_cast<float>(2 * y / variance);
@@ -350,9 +350,9 @@ TEST(LdpcDecoder, SoftOutputsStandWhereTheirLlrsStand) {
     for (std::size_t i = 0; i < kN; ++i) frame[2 * i + w] = sent.llr[w * kN + i];
   const Decoded plain = decode(frame, "{interleave: frame}", frame.size());
   ASSERT_EQ(plain.bits, sent.bits);
-  Bits word(kN);
+  const WordEncoder encoder(whole_code(kCode));
   for (std::size_t w = 0; w < 2; ++w) {
-    ldpc_encode(kCode, std::span(sent.bits).subspan(w * kK, kK), word);
+    const Bits word = encoder.encoded(std::span(sent.bits).subspan(w * kK, kK));
     for (std::size_t i = 0; i < kN; ++i) {
       EXPECT_EQ(plain.posterior[2 * i + w] < 0, word[i] != 0) << w << ' ' << i;
       EXPECT_EQ(plain.extrinsic[2 * i + w], plain.posterior[2 * i + w] - frame[2 * i + w]);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder.hpp"
+#include "signal/codes/ldpc_codes.hpp"
 
 /// The work of one thread of the kernel: row i of each block row. The thread's messages are in registers, the word's
 /// posteriors, [n], in shared memory. Within a block row, no two threads access the same posterior. The code is a

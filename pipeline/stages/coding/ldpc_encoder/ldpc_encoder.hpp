@@ -7,10 +7,10 @@
 
 #include "config/fields.hpp"
 #include "pipeline/stage/cuda_half.hpp"
-#include "pipeline/stages/coding/ldpc_keys.hpp"
-#include "signal/codes/ldpc_code.hpp"
+#include "pipeline/stages/code_keys.hpp"
+#include "signal/codes/word_code.hpp"
 
-/// Encodes LDPC words: a word is its k information bits followed by its parity bits.
+/// Encodes LDPC words: information bits and their CRC, then parity bits; of these, those that the code sends.
 ///
 /// bits   [item][…]     u8, each counts by its lowest bit; the size of an item is a multiple of k
 /// words  [item][W][n]  u8, 0 or 1; no dimension W if an item is one word
@@ -19,12 +19,12 @@
 namespace iqd::ldpc_encoder {
 
 struct Config {
-  coding::CodeName code{};
+  WordChoice code{.code = "80216e_2304_1_2"};
 
   void fields(FieldVisitor& visitor);
 };
 
 /// The CUDA half.
-using CudaHalf = std::unique_ptr<StageRun>(const LdpcCode& code, std::int64_t words_of_item);
+using CudaHalf = std::unique_ptr<StageRun>(const WordEncoder& encoder, std::int64_t words_of_item);
 
 }  // namespace iqd::ldpc_encoder

@@ -11,12 +11,15 @@ namespace iqd::ldpc_encoder {
 namespace {
 
 struct Job {
-  const LdpcEntry* entries;
-  int entry_count;
+  const LdpcEncoder::Step* steps;
+  const LdpcEncoder::Term* terms;
+  int step_count;
   int lift;
-  int known;  // blocks of information bits
-  int rows;
-  int shift;  // of the first parity block in the sum of all rows
+  const std::uint32_t* crc_weights;  // [k]: a bit's contribution
+  int crc_bits;
+  int information;
+  int known;  // information columns' bits, with CRC and filler
+  SentBits sent;
   std::int64_t of_item;
   const std::uint8_t* bits;
   std::uint8_t* words;
@@ -24,37 +27,25 @@ struct Job {
   std::int32_t* count;
 };
 
-/// One thread's row of each block row.
-struct RowThread {
-  const Job& job;
-  std::uint8_t* word;
-  int i;
+/// The CRC of the word's information bits, by all threads.
+__device__ void append_crc(const Job& job, std::uint8_t* word, int i) {
+  __shared__ std::uint32_t crc;
+  if (i == 0) crc = 0;
+  __syncthreads();
+  std::uint32_t sum = 0;
+  for (int b = i; b < job.information; b += job.lift) sum ^= word[b] != 0 ? __ldg(job.crc_weights + b) : 0;
+  atomicXor(&crc, sum);
+  __syncthreads();
+  for (int b = i; b < job.crc_bits; b += job.lift)
+    word[job.information + b] = static_cast<std::uint8_t>(crc >> (job.crc_bits - 1 - b) & 1);
+  __syncthreads();
+}
 
-  __device__ std::uint8_t& bit(int column, int shift) const { return word[column * job.lift + (i + shift) % job.lift]; }
-  __device__ std::uint8_t& bit(const LdpcEntry& e) const { return bit(e.column, e.shift); }
-
-  /// In the order of ldpc_encode: the first parity block follows from all rows, each other one from the row in which it
-  /// is the last entry.
-  __device__ void solve() const {
-    std::uint8_t sum = 0;
-    for (int e = 0; e < job.entry_count; ++e)
-      if (job.entries[e].column < job.known) sum ^= bit(job.entries[e]);
-    bit(job.known, job.shift) = sum;
-    __syncthreads();
-    for (int row = 0, e = 0; row + 1 < job.rows; ++row, ++e) {
-      for (sum = 0; job.entries[e + 1].row == row; ++e) sum ^= bit(job.entries[e]);
-      bit(job.entries[e]) = sum;
-      __syncthreads();
-    }
-  }
-};
-
-/// One thread block per word.
+/// One thread block per word; each thread has one element of each block.
 __global__ void encode_words(const Job job) {
-  extern __shared__ std::uint8_t word[];
+  extern __shared__ std::uint8_t word[];  // [blocks][lift]
   __shared__ std::int64_t words;
   const auto i = static_cast<int>(threadIdx.x);
-  const std::int64_t k = job.known * job.lift, n = k + job.rows * job.lift;
   if (i == 0) {
     const std::int32_t items = *job.items;
     words = items * job.of_item;
@@ -62,39 +53,65 @@ __global__ void encode_words(const Job job) {
   }
   __syncthreads();
   if (blockIdx.x >= words) return;
-  for (int b = i; b < k; b += job.lift) word[b] = job.bits[blockIdx.x * k + b] & 1;
+  for (int b = i; b < job.known; b += job.lift)
+    word[b] = b < job.information ? job.bits[blockIdx.x * static_cast<std::int64_t>(job.information) + b] & 1 : 0;
   __syncthreads();
-  RowThread{job, word, i}.solve();
-  for (int b = i; b < n; b += job.lift) job.words[blockIdx.x * n + b] = word[b];
+  if (job.crc_bits > 0) append_crc(job, word, i);
+  for (int s = 0; s < job.step_count; ++s) {
+    const LdpcEncoder::Step step = job.steps[s];
+    std::uint8_t sum = 0;
+    for (int t = step.first; t < step.end; ++t) {
+      const LdpcEncoder::Term term = job.terms[t];
+      const int at = i + term.shift;
+      sum ^= word[term.column * job.lift + (at < job.lift ? at : at - job.lift)];
+    }
+    word[step.column * job.lift + i] = sum;
+    __syncthreads();
+  }
+  std::uint8_t* const out = job.words + blockIdx.x * static_cast<std::int64_t>(job.sent.count);
+  for (int turn = i; turn < job.sent.count; turn += job.lift)
+    out[job.sent.place_of(turn)] = word[job.sent.position_of(turn)];
 }
 
 class Run final : public StageRun {
  public:
-  Run(const LdpcCode& code, std::int64_t words_of_item)
-      : code_(code), words_of_item_(words_of_item), entries_(code.entries) {
+  Run(const WordEncoder& encoder, std::int64_t words_of_item)
+      : code_(encoder.code()),
+        blocks_(encoder.ldpc().blocks()),
+        words_of_item_(words_of_item),
+        steps_(encoder.ldpc().steps()),
+        terms_(encoder.ldpc().terms()),
+        crc_weights_(std::span<const std::uint32_t>(crc_weights(code_.crc, code_.k))) {
     gpu::load_kernels("loading ldpc_encoder", encode_words);
   }
 
   void enqueue(const StageIo& io, StreamView view) const noexcept override {
-    const Job job{.entries = entries_.data(),
-                  .entry_count = static_cast<int>(entries_.size()),
-                  .lift = code_.lift,
-                  .known = code_.columns - code_.rows,
-                  .rows = code_.rows,
-                  .shift = code_.first_parity_shift(),
+    const int lift = code_.code.lift;
+    const Job job{.steps = steps_.data(),
+                  .terms = terms_.data(),
+                  .step_count = static_cast<int>(steps_.size()),
+                  .lift = lift,
+                  .crc_weights = crc_weights_.data(),
+                  .crc_bits = bits_of(code_.crc),
+                  .information = code_.information(),
+                  .known = code_.code.k(),
+                  .sent = code_.sent,
                   .of_item = words_of_item_,
                   .bits = reinterpret_cast<const std::uint8_t*>(io.in[0].data),
                   .words = reinterpret_cast<std::uint8_t*>(io.out[0].data),
                   .items = io.in[0].count,
                   .count = io.out[0].count};
     const auto groups = static_cast<unsigned>(std::max<std::int64_t>(io.in[0].length * words_of_item_, 1));
-    encode_words<<<groups, code_.lift, code_.n(), gpu::stream_of(view)>>>(job);
+    encode_words<<<groups, lift, blocks_ * lift, gpu::stream_of(view)>>>(job);
   }
 
  private:
-  const LdpcCode& code_;
+  WordCode code_;
+  int blocks_;
   std::int64_t words_of_item_;
-  gpu::DeviceArray<LdpcEntry> entries_;
+  gpu::DeviceArray<LdpcEncoder::Step> steps_;
+  gpu::DeviceArray<LdpcEncoder::Term> terms_;
+  gpu::DeviceArray<std::uint32_t> crc_weights_;
 };
 
 }  // namespace

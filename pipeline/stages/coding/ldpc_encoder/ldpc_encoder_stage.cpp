@@ -12,37 +12,42 @@ class LdpcEncoderStage final : public ConfiguredStage<Config> {
  public:
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
-    const LdpcCode& code = code_of(config_.code);
-    if (in.axis != Axis::counted || !in.rows.empty() || in.item_size() < 1 || in.item_size() % code.k() != 0)
+    if (!check_code(config_.code, false, context.section)) return;
+    const WordCode code = *config_.code.words();
+    if (in.axis != Axis::counted || !in.rows.empty() || in.item_size() < 1 || in.item_size() % code.information() != 0)
       return context.section.problem(
-          "",
-          fmt::format("needs items of {} bits or a multiple, such as [word][k]; its input is {}", code.k(), in.text()));
-    words_ = in.item_size() / code.k();
+          "", fmt::format("needs items of {} bits or a multiple, such as [word][k]; its input is {}",
+                          code.information(), in.text()));
+    encoder_ = std::make_shared<const WordEncoder>(code);
+    context.scratch_bytes = encoder_->scratch_bytes();
+    words_ = in.item_size() / code.information();
     context.out[0].item = {{"bit", code.n()}};
     if (words_ > 1) context.out[0].item.insert(context.out[0].item.begin(), {"word", words_});
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    const LdpcCode& code = code_of(config_.code);
-    if (auto* cuda = device_half<CudaHalf>(backend, "ldpc_encoder")) return cuda(code, words_);
-    return cpu_run([&code, of_item = words_](const StageIo& io) noexcept {
-      const auto k = static_cast<std::size_t>(code.k()), n = static_cast<std::size_t>(code.n());
+    if (auto* cuda = device_half<CudaHalf>(backend, "ldpc_encoder")) return cuda(*encoder_, words_);
+    return cpu_run([encoder = encoder_, of_item = words_](const StageIo& io) noexcept {
+      const WordCode& code = encoder->code();
+      const auto k = static_cast<std::size_t>(code.information()), n = static_cast<std::size_t>(code.n());
       const auto words = static_cast<std::size_t>(*io.in[0].count * of_item);
       const auto* const bits = io.in[0].row<const std::uint8_t>();
       auto* const coded = io.out[0].row<std::uint8_t>();
-      for (std::size_t w = 0; w < words; ++w) ldpc_encode(code, {bits + w * k, k}, {coded + w * n, n});
+      const std::span scratch(reinterpret_cast<std::uint8_t*>(io.scratch), encoder->scratch_bytes());
+      for (std::size_t w = 0; w < words; ++w) encoder->encode({bits + w * k, k}, {coded + w * n, n}, scratch);
       *io.out[0].count = *io.in[0].count;
     });
   }
 
  private:
+  std::shared_ptr<const WordEncoder> encoder_;
   std::int64_t words_ = 1;
 };
 
 }  // namespace
 
 void Config::fields(FieldVisitor& v) {
-  v.field("code", code, {.help = "LDPC code"});
+  code_fields(v, code);
 }
 
 StageEntry entry() {

@@ -7,7 +7,7 @@
 
 #include <random>
 
-#include "signal/codes/ldpc_code.hpp"
+#include "signal/codes/word_code.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::ldpc_encoder {
@@ -44,6 +44,20 @@ TEST(LdpcEncoder, WordsHoldTheirBitsAndFulfilTheChecks) {
     for (std::int64_t i = 0; i < kCode.k(); ++i)
       ASSERT_EQ(word[static_cast<std::size_t>(i)], bits[static_cast<std::size_t>(w * kCode.k() + i)] & 1) << i;
   }
+}
+
+TEST(LdpcEncoder, WordsOfNrWithACrc) {
+  const WordEncoder encoder(nr_code_of({.k = 500, .e = 1000, .rv = 2, .planes = 4}, WordCrc::crc24a));
+  Bits bits = random_bits(1);
+  bits.resize(2 * 476);
+  StageUnderTest s(entry(), "{nr: {k: 500, e: 1000, rv: 2, bit_interleaver: 4}, crc: 24a}",
+                   {items_of({{"k", 476}}, 2)});
+  EXPECT_EQ(s.out().text(), "u8 [word up to 2][bit 1000]");
+  const auto words = s.once<std::uint8_t>(bits, 0, 2, 2);
+  ASSERT_EQ(std::ssize(words), 2000);
+  for (const std::size_t w : {0u, 1u})
+    EXPECT_EQ(Bits(words.begin() + 1000 * static_cast<int>(w), words.begin() + 1000 * static_cast<int>(w + 1)),
+              encoder.encoded(std::span(bits).subspan(w * 476, 476)));
 }
 
 TEST(LdpcEncoder, ItemsOfSeveralWords) {

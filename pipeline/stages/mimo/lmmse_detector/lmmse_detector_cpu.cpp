@@ -8,9 +8,9 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/mimo/lmmse_detector/lmmse_detector_cpu.cpp"
 #include <hwy/foreach_target.h>
+#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
-#include "hwy/contrib/math/math-inl.h"
 #include "pipeline/stages/mimo/front_end_inl.hpp"
 
 HWY_BEFORE_NAMESPACE();

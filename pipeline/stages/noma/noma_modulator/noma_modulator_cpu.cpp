@@ -18,7 +18,7 @@ struct Frames::Pieces {
 
 Frames::Frames(const Config& config)
     : maker_(config.format, config.modulation),
-      payload_(config.format.frame_bits(config.modulation), nullptr, order_of(config.payload)),
+      payload_(config.format.frame_bits(config.modulation), std::nullopt, order_of(config.payload)),
       amplitudes_(config.amplitude),
       first_user_(std::max<std::int64_t>(config.user, 0)),
       end_user_(config.user == kAllUsers ? config.format.users : config.user + 1) {

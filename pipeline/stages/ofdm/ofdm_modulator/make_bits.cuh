@@ -65,10 +65,12 @@ __global__ void __launch_bounds__(kThreads) copy_bits(const Pass pass, const Sou
 }
 
 struct Coding {
-  const std::uint32_t* checks;  // [packed][n - k]
+  const std::int32_t* sources;  // [n], as WordSums::bits
+  const std::uint32_t* masks;   // [packed][sums]
   const std::uint8_t* filler;
   int n;
-  int k;
+  int k;  // information bits
+  int sums;
   int packed;  // 32-bit words of a word's information bits
   int words;
   std::int64_t bits;  // data bits of a frame
@@ -90,16 +92,22 @@ __global__ void __launch_bounds__(kThreads)
   }
   for (int j = t; j < 32 * coding.packed; j += kThreads) {  // a whole warp or none of it
     const std::uint32_t bit = j < coding.k ? source.bit(base, w * coding.k + j) : 0;
-    if (j < coding.k) out[static_cast<std::int64_t>(j) * coding.words + w] = static_cast<std::uint8_t>(bit);
     const std::uint32_t together = __ballot_sync(0xffffffff, bit != 0);
     if (j % 32 == 0) information[j / 32] = together;
   }
   __syncthreads();
-  const int parities = coding.n - coding.k;
-  for (int p = t; p < parities; p += kThreads) {
-    std::uint32_t sum = 0;
-    for (int q = 0; q < coding.packed; ++q) sum ^= information[q] & __ldg(coding.checks + q * parities + p);
-    out[static_cast<std::int64_t>(coding.k + p) * coding.words + w] = static_cast<std::uint8_t>(__popc(sum) & 1);
+  for (int n = t; n < coding.n; n += kThreads) {
+    const int source = __ldg(coding.sources + n);
+    std::uint32_t bit = 0;
+    if (source < coding.k) {
+      bit = information[source / 32] >> (source % 32);
+    } else {
+      std::uint32_t sum = 0;
+      for (int q = 0; q < coding.packed; ++q)
+        sum ^= information[q] & __ldg(coding.masks + q * coding.sums + source - coding.k);
+      bit = __popc(sum);
+    }
+    out[static_cast<std::int64_t>(n) * coding.words + w] = static_cast<std::uint8_t>(bit & 1);
   }
 }
 

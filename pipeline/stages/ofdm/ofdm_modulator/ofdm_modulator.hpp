@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
 #include "pipeline/stage/cuda_half.hpp"
+#include "pipeline/stages/code_keys.hpp"
 #include "signal/formats/ofdm_format.hpp"
 #include "signal/formats/ofdm_frame_bits.hpp"
 
@@ -27,7 +29,7 @@ namespace iqd::ofdm_modulator {
 struct Config {
   OfdmFormat format;
   Modulation modulation = Modulation::qpsk;
-  LdpcChoice code = LdpcChoice::none;
+  WordChoice code{};
   PnName payload = PnName::pn23;
   double amplitude = 1;
 
@@ -58,8 +60,15 @@ class Frames {
   OfdmFrameBits bits_;
 };
 
-/// The CUDA half. `checks`: [(k + 31) / 32][n - k], for each parity bit the mask of its information bits, 32 a word,
-/// LSB first; empty without a code. `of_bits`: the input is bits.
-using CudaHalf = std::unique_ptr<StageRun>(const Frames& frames, std::span<const std::uint32_t> checks, bool of_bits);
+/// How a word follows from its information bits: the code is linear, so each bit of it is one of them, or the sum of
+/// those of a mask.
+struct WordSums {
+  std::vector<std::int32_t> bits;    // [n]: an information bit, or the number of them plus that of a sum
+  std::vector<std::uint32_t> masks;  // [(information bits + 31) / 32][sum], 32 bits a word, LSB first
+  std::int32_t sums = 0;
+};
+
+/// The CUDA half. `words`: empty without a code. `of_bits`: the input is bits.
+using CudaHalf = std::unique_ptr<StageRun>(const Frames& frames, const WordSums& words, bool of_bits);
 
 }  // namespace iqd::ofdm_modulator

@@ -20,7 +20,7 @@ struct Frames::Pieces {
 
 Frames::Frames(const Config& config)
     : maker_(config.format, config.modulation, config.amplitude),
-      bits_(config.format.bits(config.modulation), code_of(config.code), order_of(config.payload)) {}
+      bits_(config.format.bits(config.modulation), config.code.words(), order_of(config.payload)) {}
 
 std::size_t Frames::scratch_bytes() const noexcept {
   return Pieces{*this, Scratch(nullptr)}.scratch.bytes();

@@ -124,21 +124,30 @@ gpu::DeviceArray<std::uint32_t> bits_of(const PnSequence& pn) {
 
 class Run final : public StageRun {
  public:
-  Run(const Frames& frames, std::span<const std::uint32_t> checks, bool of_bits)
+  Run(const Frames& frames, const WordSums& words, bool of_bits)
       : format_(frames.maker().format()),
         kernel_(kernel_for(format_.fft)),
         known_(parts_of(frames.maker().known())),
         points_(parts_of(frames.maker().points())),
         data_at_(data_places(frames.maker())),
         factors_(std::span<const Complex32>(gpu::fft_factors(static_cast<int>(format_.fft)))),
-        checks_(checks),
+        sources_(std::span(words.bits)),
+        masks_(std::span(words.masks)),
         filler_(frames.bits().filler()),
         grid_(grid_of(frames.maker())),
         information_(frames.bits().information()) {
-    if (const LdpcCode* const code = frames.bits().code())
-      coding_ = {checks_.data(),  filler_.data(),        code->n(),
-                 code->k(),       (code->k() + 31) / 32, static_cast<int>(frames.bits().words()),
-                 grid_.frame_bits};
+    if (const WordEncoder* const encoder = frames.bits().encoder()) {
+      const int k = encoder->code().information();
+      coding_ = {.sources = sources_.data(),
+                 .masks = masks_.data(),
+                 .filler = filler_.data(),
+                 .n = encoder->code().n(),
+                 .k = k,
+                 .sums = words.sums,
+                 .packed = (k + 31) / 32,
+                 .words = static_cast<int>(frames.bits().words()),
+                 .bits = grid_.frame_bits};
+    }
     if (of_bits) return;
     sequence_ = bits_of(frames.bits().sequence());
     period_ = static_cast<std::uint32_t>(frames.bits().sequence().period());
@@ -201,7 +210,8 @@ class Run final : public StageRun {
   gpu::DeviceArray<Complex32> points_;
   gpu::DeviceArray<std::int32_t> data_at_;
   gpu::DeviceArray<Complex32> factors_;
-  gpu::DeviceArray<std::uint32_t> checks_;
+  gpu::DeviceArray<std::int32_t> sources_;
+  gpu::DeviceArray<std::uint32_t> masks_;
   gpu::DeviceArray<std::uint8_t> filler_;
   gpu::DeviceArray<std::uint32_t> sequence_;
   std::uint32_t period_ = 1;

@@ -10,26 +10,39 @@ namespace iqd::ofdm_modulator {
 namespace {
 
 /// Encodes each information bit separately: a word is the sum of its bits' words.
-std::vector<std::uint32_t> checks_of(const LdpcCode* code) {
-  if (code == nullptr) return {};
-  const auto n = static_cast<std::size_t>(code->n()), k = static_cast<std::size_t>(code->k());
-  std::vector<std::uint32_t> checks((k + 31) / 32 * (n - k));
-  std::vector<std::uint8_t> bits(k), word(n);
+WordSums sums_of(const WordEncoder* encoder) {
+  if (encoder == nullptr) return {};
+  const WordCode& code = encoder->code();
+  WordSums sums;
+  for (int i = 0; i < code.n(); ++i) sums.bits.push_back(0);
+  std::vector<std::size_t> summed;  // bits of a word
+  for (int turn = 0; turn < code.n(); ++turn) {
+    const int position = code.sent.position_of(turn);
+    const auto place = static_cast<std::size_t>(code.sent.place_of(turn));
+    const bool information = position < code.information();
+    sums.bits[place] = information ? position : code.information() + sums.sums++;
+    if (!information) summed.push_back(place);
+  }
+  const auto k = static_cast<std::size_t>(code.information());
+  sums.masks.resize((k + 31) / 32 * summed.size());
+  std::vector<std::uint8_t> bits(k), word(static_cast<std::size_t>(code.n())), scratch(encoder->scratch_bytes());
   for (std::size_t i = 0; i < k; ++i) {
     bits[i] = 1;
-    ldpc_encode(*code, bits, word);
+    encoder->encode(bits, word, scratch);
     bits[i] = 0;
-    for (std::size_t p = 0; p < n - k; ++p)
-      checks[i / 32 * (n - k) + p] |= static_cast<std::uint32_t>(word[k + p]) << (i % 32);
+    for (std::size_t s = 0; s < summed.size(); ++s)
+      sums.masks[i / 32 * summed.size() + s] |= static_cast<std::uint32_t>(word[summed[s]]) << (i % 32);
   }
-  return checks;
+  return sums;
 }
 
 class OfdmModulatorStage final : public ConfiguredStage<Config> {
  public:
   void shape(ShapeContext& context) override {
     dsp::check_bits_or_samples(context);
-    if (!ofdm::check_format(config_.format, context.section) || !holds_a_word(context.section)) return;
+    if (!ofdm::check_format(config_.format, context.section) || !check_code(config_.code, true, context.section) ||
+        !holds_a_word(context.section))
+      return;
     frames_ = std::make_shared<const Frames>(config_);
     context.scratch_bytes = frames_->scratch_bytes();
     of_bits_ = context.in[0].element == Element::u8;
@@ -39,19 +52,20 @@ class OfdmModulatorStage final : public ConfiguredStage<Config> {
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     if (auto* const cuda = device_half<CudaHalf>(backend, "ofdm_modulator"))
-      return cuda(*frames_, checks_of(frames_->bits().code()), of_bits_);
+      return cuda(*frames_, sums_of(frames_->bits().encoder()), of_bits_);
     return dsp::frames_cpu_run(frames_, of_bits_);
   }
 
  private:
   /// Also true without a code.
   bool holds_a_word(const Section& section) const {
-    const LdpcCode* const code = code_of(config_.code);
+    const std::optional<WordCode> code = config_.code.words();
     const std::int64_t bits = config_.format.bits(config_.modulation);
-    if (code == nullptr || bits >= code->n()) return true;
-    section.problem("code", fmt::format("a word has {} bits, but a frame only {}; use longer frames or another "
-                                        "modulation",
-                                        code->n(), bits));
+    if (!code || bits >= code->n()) return true;
+    section.problem(config_.code.is_nr ? "nr.e" : "code",
+                    fmt::format("a word has {} bits, but a frame only {}; use longer frames or another "
+                                "modulation",
+                                code->n(), bits));
     return false;
   }
 
@@ -65,7 +79,7 @@ void Config::fields(FieldVisitor& v) {
   v.field("amplitude", amplitude, {.help = "rms amplitude of each antenna", .low = 0, .live = true});
   ofdm::format_fields(v, format);
   v.field("modulation", modulation, {.help = "modulation of all data carriers, mapped as in TS 38.211"});
-  v.field("code", code, {.help = "error-correcting code of the data bits"});
+  code_fields(v, code);
   v.field("payload", payload, {.help = "pseudo-random payload, which continues from frame to frame"});
 }
 

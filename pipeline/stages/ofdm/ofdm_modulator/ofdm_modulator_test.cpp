@@ -42,14 +42,14 @@ std::vector<cf32> frames_of(const std::vector<Bits>& frames, Modulation modulati
   return y;
 }
 /// Interleaves the words of a frame: written by rows, read by columns.
-Bits coded(const Bits& information, std::int64_t count) {
-  const LdpcCode& code = *find_ldpc_code("80216e_2304_1_2");
-  const std::int64_t words = count / 2304;
+Bits coded(const WordCode& code, const Bits& information, std::int64_t count) {
+  const WordEncoder encoder(code);
+  const std::int64_t n = code.n(), k = code.information(), words = count / n;
   Bits bits = pn_bits(15, 0, count);
   for (std::int64_t w = 0; w < words; ++w) {
-    Bits word(2304);
-    ldpc_encode(code, std::span(information).subspan(static_cast<std::size_t>(w * 1152), 1152), word);
-    for (std::int64_t i = 0; i < 2304; ++i)
+    const Bits word =
+        encoder.encoded(std::span(information).subspan(static_cast<std::size_t>(w * k), static_cast<std::size_t>(k)));
+    for (std::int64_t i = 0; i < n; ++i)
       bits[static_cast<std::size_t>(i * words + w)] = word[static_cast<std::size_t>(i)];
   }
   return bits;
@@ -98,15 +98,26 @@ TEST(OfdmModulator, BitsBecomeFrames) {
 }
 
 TEST(OfdmModulator, WithACodeFramesCarryItsWords) {
-  const std::int64_t count = kFormat.bits(Modulation::qam256), information = count / 2304 * 1152;
-  ASSERT_EQ(information, 2 * 1152);
-  std::vector<Bits> frames;
-  for (std::int64_t i = 0; i < 2; ++i) frames.push_back(coded(pn_bits(23, i * information, information), count));
-  const auto expected = frames_of(frames, Modulation::qam256);
-  StageUnderTest known(entry(), with(", modulation: 256qam, code: 80216e_2304_1_2"), {stream_of(Element::cf32)});
-  expect_near(known.stream<cf32>(std::vector<cf32>(2000)), expected);
-  StageUnderTest given(entry(), with(", modulation: 256qam, code: 80216e_2304_1_2"), {stream_of(Element::u8)});
-  expect_near(given.stream<cf32>(pn_bits(23, 0, 2 * information)), expected);
+  struct Case {
+    WordCode code;
+    const char* keys;
+    std::int64_t information;
+  };
+  for (const Case& c :
+       {Case{whole_code(ldpc_codes()[0]), "code: 80216e_2304_1_2", 2 * 1152},
+        Case{nr_code_of({.k = 1000, .e = 1500}, WordCrc::crc24b), "nr: {k: 1000, e: 1500}, crc: 24b", 3 * 976}}) {
+    const std::int64_t count = kFormat.bits(Modulation::qam256);
+    ASSERT_EQ(count / c.code.n() * c.code.information(), c.information);
+    std::vector<Bits> frames;
+    for (std::int64_t i = 0; i < 2; ++i)
+      frames.push_back(coded(c.code, pn_bits(23, i * c.information, c.information), count));
+    const auto expected = frames_of(frames, Modulation::qam256);
+    const std::string keys = with(std::string(", modulation: 256qam, ") + c.keys);
+    StageUnderTest known(entry(), keys, {stream_of(Element::cf32)});
+    expect_near(known.stream<cf32>(std::vector<cf32>(2000)), expected);
+    StageUnderTest given(entry(), keys, {stream_of(Element::u8)});
+    expect_near(given.stream<cf32>(pn_bits(23, 0, 2 * c.information)), expected);
+  }
 }
 
 TEST(OfdmModulator, FarOutFramesGoOn) {
@@ -139,6 +150,9 @@ TEST(OfdmModulator, BadKeysAreRefused) {
   EXPECT_THAT(complaints("{code: turbo}", samples), HasSubstr("code: 'turbo' is not one of none, 80216e"));
   EXPECT_THAT(complaints(with(", code: 80216e_2304_1_2"), samples),
               HasSubstr("a word has 2304 bits, but a frame only"));
+  EXPECT_THAT(complaints(with(", nr: {k: 5000, e: 10000}"), samples),
+              HasSubstr("nr.e: a word has 10000 bits, but a frame only"));
+  EXPECT_THAT(complaints("{crc: 16}", samples), HasSubstr("crc: needs a code"));
   EXPECT_THAT(complaints("{payload: pn9}", stream_of(Element::u8)), HasSubstr("payload: is for a cf32 input"));
   PortShape frames = samples;
   frames.item = {{"bin", 4}};

@@ -4,10 +4,11 @@
 
 #include <complex>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "signal/channels/fading_channel.hpp"
-#include "signal/codes/ldpc_code.hpp"
+#include "signal/codes/word_code.hpp"
 #include "signal/formats/ofdm_format.hpp"
 
 namespace iqd::sim {
@@ -16,7 +17,7 @@ namespace iqd::sim {
 struct MimoOptions {
   OfdmFormat format;
   Modulation modulation = Modulation::qam16;
-  const LdpcCode* code = nullptr;
+  std::optional<WordCode> code{};
   int order = 23;  // of the payload's pseudo-random sequence
   std::int64_t frames = 16;
   FadingChannel::Options channel;

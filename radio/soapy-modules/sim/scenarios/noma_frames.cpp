@@ -6,6 +6,7 @@
 #include <cmath>
 #include <complex>
 #include <cstddef>
+#include <optional>
 
 #include "radio/soapy-modules/sim/scenarios/format.hpp"
 #include "radio/soapy-modules/sim/scenarios/noise.hpp"
@@ -32,7 +33,7 @@ class Renderer {
       : options_(options),
         channel_(options.channel),
         maker_(options.format, options.modulation),
-        payload_(options.format.frame_bits(options.modulation), nullptr, options.order),
+        payload_(options.format.frame_bits(options.modulation), std::nullopt, options.order),
         length_(options.format.air.frame),
         carrier_(carrier_of(options)),
         noise_(options.snr_db ? Noise::shared(options.channel.seed) : nullptr),

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "radio/soapy-modules/sim/scenarios/other_clock.hpp"
 #include "radio/soapy-modules/sim/scenarios/scenario.hpp"
 #include "radio/soapy-modules/sim/scenarios/tone.hpp"
+#include "signal/codes/word_choice.hpp"
 #include "signal/formats/pn_sequence.hpp"
 
 namespace iqd::sim {
@@ -67,14 +69,35 @@ std::vector<double> near_profile(double rate_hz) {
   return powers;
 }
 
+/// The code of the data bits.
+std::optional<WordCode> word_code(const Arguments& args) {
+  WordChoice choice{.code = args.text("code", "none")};
+  choice.is_nr = args.number("nr_k") || args.number("nr_e");
+  if (choice.is_nr) {
+    if (choice.code != "none") refuse("code", choice.code, "nr_k and nr_e choose the code; remove one of both");
+    choice.nr = {.k = args.count("nr_k", 0, 1, WordChoice::kMostSent),
+                 .e = args.count("nr_e", 0, 1, WordChoice::kMostSent),
+                 .rv = args.count("nr_rv", 0, 0, WordChoice::kMostRv),
+                 .graph = static_cast<NrGraph>(args.choice("nr_graph", "auto", enum_names(NrGraph{})))};
+  }
+  choice.crc = static_cast<WordCrc>(args.choice("crc", "none", enum_names(WordCrc{})));
+  if (const auto fault = choice.fault(true)) {
+    std::string key = fault->key;
+    std::ranges::replace(key, '.', '_');
+    refuse(key, args.text(key, "none"), fault->what);
+  }
+  return choice.words();
+}
+
 MimoOptions mimo_options(const Setting& setting) {
   const Arguments& args = setting.arguments;
   MimoOptions options;
   options.format = mimo_format(args);
   options.modulation = static_cast<Modulation>(args.choice("modulation", "16qam", enum_names(Modulation{})));
-  options.code = code_of(static_cast<LdpcChoice>(args.choice("code", "none", enum_names(LdpcChoice{}))));
+  options.code = word_code(args);
   if (options.code && options.code->n() > options.format.bits(options.modulation))
-    refuse("code", args.text("code", ""), "a frame is shorter than one code word");
+    refuse(args.number("nr_e") ? "nr_e" : "code", args.text(args.number("nr_e") ? "nr_e" : "code", ""),
+           "a frame is shorter than one code word");
   options.order = order_of(static_cast<PnName>(args.choice("payload", "pn23", enum_names(PnName{}))));
   options.frames = args.count("period", 16, 1, 256);
   const double spread = args.number_up_to("delay_spread", 0, 1e-4) * setting.rate_hz;
