@@ -409,11 +409,11 @@ def stage(entry: Literal["noma_slots"], /, *, carriers: int = ..., data: int = .
     'extracts pilots and data from the carriers of NOMA frames, and corrects timing and frequency'
 
 @overload
-def stage(entry: Literal["noma_modulator"], /, *, amplitude: Any = ..., carriers: int = ..., data: int = ...,
-          fft: int = ..., frame: int = ..., modulation: Literal['bpsk', 'qpsk', '16qam', '64qam', '256qam'] = ...,
-          payload: Literal['pn9', 'pn15', 'pn23'] = ..., pilots: int = ..., prefix: int = ..., training: int = ...,
-          user: int = ..., users: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
-          backend: str = ...) -> Stage:
+def stage(entry: Literal["noma_modulator"], /, *, amplitude: Any = ..., carriers: int = ...,
+          code: Literal['none', '80216e_2304_1_2'] = ..., data: int = ..., fft: int = ..., frame: int = ...,
+          modulation: Any = ..., payload: Literal['pn9', 'pn15', 'pn23'] = ..., pilots: int = ..., prefix: int = ...,
+          training: int = ..., user: int = ..., users: int = ..., name: str = ...,
+          from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'generates frames of several users on the same carriers, from bits or with pseudo-random payload'
 
 @overload
