@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "signal/codes/ldpc_codes.hpp"
 #include "tests/support/pn_bits.hpp"
 
