@@ -312,7 +312,7 @@ def stage(entry: Literal["soqpsk_detector"], /, *, differential: bool = ..., llr
     'decides the bits of SOQPSK packets'
 
 @overload
-def stage(entry: Literal["ber_meter"], /, *, sequence: str | float | bool, name: str = ...,
+def stage(entry: Literal["ber_meter"], /, *, sequence: str | float | bool, words: Any = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'counts bit and packet errors against a known sequence'
 
@@ -331,8 +331,8 @@ def stage(entry: Literal["ofdm_sync"], /, *, carriers: int = ..., fft: int = ...
     'finds OFDM frames in the signals of several antennas and cuts them out'
 
 @overload
-def stage(entry: Literal["ofdm_demod"], /, *, carriers: int = ..., fft: int = ..., frame: int = ...,
-          pilot_every: int = ..., prefix: int = ..., tx: int = ..., name: str = ...,
+def stage(entry: Literal["ofdm_demod"], /, *, carriers: int = ..., early: int = ..., fft: int = ...,
+          frame: int = ..., pilot_every: int = ..., prefix: int = ..., tx: int = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'removes the cyclic prefixes of OFDM frames and transforms their symbols into carriers'
 
@@ -384,8 +384,8 @@ def stage(entry: Literal["lmmse_detector"], /, *, llr: Literal['f32', 'f16', 'i8
 
 @overload
 def stage(entry: Literal["ldpc_decoder"], /, *, code: Literal['80216e_2304_1_2'] = ..., early_stop: bool = ...,
-          interleave: Literal['off', 'frame', False] = ..., iterations: int = ..., scale: float = ...,
-          name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+          interleave: Literal['off', 'frame', 'user', False] = ..., iterations: int = ..., modulation: Any = ...,
+          scale: float = ..., name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'decodes LDPC words by layered min-sum'
 
 @overload
@@ -407,6 +407,13 @@ def stage(entry: Literal["noma_slots"], /, *, carriers: int = ..., data: int = .
           training: int = ..., users: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
     'extracts pilots and data from the carriers of NOMA frames, and corrects timing and frequency'
+
+@overload
+def stage(entry: Literal["noma_channel_estimator"], /, *, carriers: int = ..., data: int = ..., early: int = ...,
+          em: int = ..., fft: int = ..., frame: int = ..., modulation: Any = ..., pilots: int = ...,
+          prefix: int = ..., rounds: int = ..., step: float = ..., training: int = ..., users: int = ...,
+          name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+    'separates NOMA users of different delays, offsets and modulations by filters of each carrier'
 
 @overload
 def stage(entry: Literal["noma_modulator"], /, *, amplitude: Any = ..., carriers: int = ...,

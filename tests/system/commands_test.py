@@ -148,7 +148,7 @@ class Commands(iqd.SystemTest):
                   **{name: FRONT_END for name in samples if name.endswith("_detector") and name not in RECEIVER},
                   "ldpc_decoder": [*FRONT_END, "mtt_detector"],
                   "ldpc_encoder": [*FRONT_END, "mtt_detector", "ldpc_decoder"],
-                  "ofdm_clock": FRONT_END[:2], "noma_slots": NOMA[:2], "lls_detector": NOMA, "apsm_detector": NOMA}
+                  "ofdm_clock": FRONT_END[:2], "noma_slots": NOMA[:2], "noma_channel_estimator": NOMA[:2], "lls_detector": NOMA, "apsm_detector": NOMA}
         for name in samples:
             if name == "genie_detector":
                 continue  # no stage outputs its kind of channel: it is for arrays

@@ -54,9 +54,10 @@ inline bool check_carriers(const NomaFormat& format, const PortShape& in, const 
   if (in.axis == Axis::counted && in.item.size() == 3 && in.item[0].extent == format.air.symbols() &&
       in.item[1].extent == format.air.carriers)
     return true;
-  section.problem("carriers", fmt::format("input 'carriers' has to be [frame][symbol {}][carrier {}][rx]; it is {}: set "
-                                          "the same frame keys for ofdm_demod and this stage",
-                                          format.air.symbols(), format.air.carriers, in.text()));
+  section.problem("carriers",
+                  fmt::format("input 'carriers' has to be [frame][symbol {}][carrier {}][rx]; it is {}: set "
+                              "the same frame keys for ofdm_demod and this stage",
+                              format.air.symbols(), format.air.carriers, in.text()));
   return false;
 }
 

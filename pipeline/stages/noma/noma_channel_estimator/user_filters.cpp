@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/stages/noma/noma_channel_estimator/user_filters.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace iqd::noma_channel_estimator {
+namespace {
+
+using wide = std::complex<double>;
+
+wide times(wide a, wide b) noexcept {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+/// L of a positive definite matrix replaces its lower triangle.
+void take_lower_root(wide* m, int order) noexcept {
+  for (int j = 0; j < order; ++j) {
+    for (int i = j; i < order; ++i)
+      for (int k = 0; k < j; ++k) m[i * order + j] -= times(m[i * order + k], std::conj(m[j * order + k]));
+    const double own = std::sqrt(m[j * order + j].real());
+    m[j * order + j] = own;
+    for (int i = j + 1; i < order; ++i) m[i * order + j] /= own;
+  }
+}
+/// x of L x = y replaces y.
+void solve_lower(const wide* l, int order, wide* x) noexcept {
+  for (int i = 0; i < order; ++i) {
+    for (int k = 0; k < i; ++k) x[i] -= times(l[i * order + k], x[k]);
+    x[i] /= l[i * order + i].real();
+  }
+}
+/// x of L^H x = y replaces y.
+void solve_upper(const wide* l, int order, wide* x) noexcept {
+  for (int i = order; i-- > 0;) {
+    for (int k = i + 1; k < order; ++k) x[i] -= times(std::conj(l[k * order + i]), x[k]);
+    x[i] /= l[i * order + i].real();
+  }
+}
+
+}  // namespace
+
+UserFilters::UserFilters(const Design& design, Scratch& scratch)
+    : design_(design),
+      e_(design.extents),
+      root_(scratch.take<complex>(std::int64_t{e_.rx} * e_.rx)),
+      white_(scratch.take<complex>(e_.pairs())),
+      gram_(scratch.take<complex>(std::int64_t{e_.users} * e_.users)),
+      inverse_(scratch.take<complex>(std::int64_t{e_.users} * e_.users)),
+      column_(scratch.take<complex>(std::max(e_.rx, e_.users))),
+      filters_(scratch.take<cf32>(std::int64_t{e_.carriers} * e_.pairs())),
+      noise_(scratch.take<float>(std::int64_t{e_.carriers} * e_.users)) {}
+
+void UserFilters::design_for(const UserChannels& channels) noexcept {
+  measure_noise(channels);
+  for (int c = 0; c < e_.carriers; ++c) separate(channels, c);
+}
+
+/// The covariance of what is left of the pilots without all users; as many samples of white noise keep it definite as
+/// there are antennas. What is not known of the channels counts by half: the fit took a part of it away.
+void UserFilters::measure_noise(const UserChannels& channels) noexcept {
+  std::fill_n(root_, std::int64_t{e_.rx} * e_.rx, complex(0));
+  for (int s = 0; s < e_.training; ++s) {
+    const int end = design_.known[static_cast<std::size_t>(s)];
+    for (int c = 0; c < end; ++c) {
+      const cf32* const y = channels.pilots() + s * e_.row() + c * e_.rx;
+      const cf32* const sent = design_.sent.data() + (std::int64_t{s} * e_.carriers + c) * e_.users;
+      const cf32* const h = channels.channel() + std::int64_t{c} * e_.pairs();
+      if (std::all_of(y, y + e_.rx, [](cf32 v) { return v == cf32(0); })) continue;
+      for (int r = 0; r < e_.rx; ++r) column_[r] = y[r];
+      for (int u = 0; u < e_.users; ++u) {
+        const complex x = times(complex(sent[u]), channels.turn(u, s));
+        for (int r = 0; r < e_.rx; ++r) column_[r] -= times(complex(h[u * e_.rx + r]), x);
+      }
+      for (int i = 0; i < e_.rx; ++i)
+        for (int j = 0; j <= i; ++j) root_[i * e_.rx + j] += times(column_[i], std::conj(column_[j]));
+    }
+  }
+  const double count = channels.known() + e_.rx;
+  for (int i = 0; i < e_.rx; ++i) {
+    for (int j = 0; j <= i; ++j) root_[i * e_.rx + j] /= count;
+    root_[i * e_.rx + i] += e_.rx / count + 0.5 * channels.unknown();
+  }
+  take_lower_root(root_, e_.rx);
+}
+
+/// With b = L^-1 h and A = 1 + b^H b, the filters are L^-H b A^-1. A user's share in its output is 1 - A^-1(u, u), so
+/// A^-1(u, u) over that share is the noise of its symbols.
+void UserFilters::separate(const UserChannels& channels, int carrier) noexcept {
+  const int users = e_.users, rx = e_.rx;
+  const cf32* const h = channels.channel() + std::int64_t{carrier} * e_.pairs();
+  for (int u = 0; u < users; ++u) {
+    complex* const b = white_ + u * rx;
+    std::copy_n(h + u * rx, rx, b);
+    solve_lower(root_, rx, b);
+    for (int v = 0; v <= u; ++v) {
+      complex sum = 0;
+      for (int r = 0; r < rx; ++r) sum += times(std::conj(b[r]), white_[v * rx + r]);
+      gram_[u * users + v] = sum;
+    }
+    gram_[u * users + u] += 1;
+  }
+  take_lower_root(gram_, users);
+  for (int u = 0; u < users; ++u) {
+    complex* const own = inverse_ + u * users;  // column u of A^-1
+    std::fill_n(own, users, complex(0));
+    own[u] = 1;
+    solve_lower(gram_, users, own);
+    solve_upper(gram_, users, own);
+    std::fill_n(column_, rx, complex(0));
+    for (int v = 0; v < users; ++v)
+      for (int r = 0; r < rx; ++r) column_[r] += times(white_[v * rx + r], own[v]);
+    double share = 0;
+    for (int r = 0; r < rx; ++r) share += times(std::conj(column_[r]), white_[u * rx + r]).real();
+    const bool heard = share > double{kLeastShare};
+    noise_[at(carrier, u)] = heard ? static_cast<float>(own[u].real() / share) : 0;
+    solve_upper(root_, rx, column_);
+    cf32* const filter = filters_ + at(carrier, u) * rx;
+    for (int r = 0; r < rx; ++r) filter[r] = heard ? cf32(column_[r] * (channels.scale(r) / share)) : cf32(0);
+  }
+}
+
+}  // namespace iqd::noma_channel_estimator
