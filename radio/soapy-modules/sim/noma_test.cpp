@@ -141,6 +141,8 @@ TEST(SimNoma, AUserComesLaterWithAnEchoAndOnItsOwnFrequency) {
                 3e-3 * std::abs(plain[i]))
           << s << ' ' << c;
     }
+  EXPECT_EQ(hear_noma("rx=1,users=2,powers=0/-200,delay=30.4/0", 100),
+            hear_noma("rx=1,users=2,powers=0/-200,delay=30.4/0.5", 100));
   // 0 dB: the power of both paths stays that of one; an echo of half a band's turn makes carriers unlike.
   const Samples echo = hear_noma(args + ",echo=0,echo_delay=14", 2 * kFrameNoma);
   EXPECT_NEAR(power_db(echo), -20, 3);

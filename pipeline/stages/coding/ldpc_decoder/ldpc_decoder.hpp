@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,13 +30,15 @@
 /// events      [event]        i64: words, failed: a check does not hold in the end, or the posterior of an information
 ///                            bit is 0
 ///
-/// Bit i of word w is element w n + i of its item, or i W + w if words are interleaved. An LLR of 0 is an erased bit,
+/// Bit i of word w is element w n + i of its item, or i W + w if words are interleaved. With `interleave: user` the item
+/// is [user][t][bit], and each user has W_u words of its own: bit i of word w is element i W_u + w among the user's LLRs;
+/// each t has as many as its modulation has bits. An LLR of 0 is an erased bit,
 /// NaN counts as 0, infinities as +-kLargest. A posterior of 0 decides for bit 0. Keeps nothing between calls.
 namespace iqd::ldpc_decoder {
 
-enum class Interleave : std::uint8_t { off, frame };
+enum class Interleave : std::uint8_t { off, frame, user };
 inline std::span<const std::string_view> enum_names(Interleave) {
-  static constexpr std::string_view names[] = {"off", "frame"};
+  static constexpr std::string_view names[] = {"off", "frame", "user"};
   return names;
 }
 
@@ -45,6 +48,7 @@ struct Config {
   double scale = 0.75;
   bool early_stop = true;
   Interleave interleave = Interleave::off;
+  std::vector<std::string> modulation;  // of all users, or per user; empty: LLRs are all bits
 
   void fields(FieldVisitor& visitor);
 };
@@ -63,6 +67,28 @@ IQD_HOST_DEVICE inline float usable_llr(float x) noexcept {
 }
 
 inline constexpr int kMostEdges = 32;  // of a row
+inline constexpr int kMostUsers = 32;
+
+/// The words of a user in an item.
+struct UserWords {
+  std::int32_t end;    // words of this user and of those before it
+  std::int32_t words;  // of this user
+  std::int32_t bits;   // of a point
+};
+
+/// Where a word's LLRs are, among all of a block.
+struct WordPlaces {
+  std::int64_t begin;  // of its item's or user's LLRs
+  std::int64_t first;  // element of bit 0
+  std::int64_t step;   // elements from bit to bit
+  std::int32_t bits;   // elements of a point
+  std::int32_t row;    // LLRs of a point
+
+  IQD_HOST_DEVICE std::int64_t at(std::int64_t i) const noexcept {
+    const std::int64_t e = first + i * step;
+    return begin + (bits == row ? e : e / bits * row + e % bits);
+  }
+};
 
 struct Setup {
   coding::CodeName code{};
@@ -74,10 +100,21 @@ struct Setup {
   std::int64_t words = 1;  // in an item
   std::int64_t step = 1;   // distance of two LLRs of a word
   std::int64_t most = 1;   // words in a block
+  std::int32_t row = 1;    // LLRs of a point, if users have their own words
+  std::int32_t users = 0;
+  UserWords of_user[kMostUsers] = {};
 
-  /// Position of the first LLR of a word, among all words of a block.
-  IQD_HOST_DEVICE std::int64_t begin_of(std::int64_t word, std::int64_t n) const noexcept {
-    return word / words * item + word % words * (step == 1 ? n : 1);
+  IQD_HOST_DEVICE WordPlaces places_of(std::int64_t word, std::int64_t n) const noexcept {
+    const std::int64_t begin = word / words * item, own = word % words;
+    if (users == 0) return {.begin = begin, .first = own * (step == 1 ? n : 1), .step = step, .bits = 1, .row = 1};
+    int u = 0;
+    while (own >= of_user[u].end) ++u;
+    const UserWords& user = of_user[u];
+    return {.begin = begin + item / users * u,
+            .first = own - (user.end - user.words),
+            .step = user.words,
+            .bits = user.bits,
+            .row = row};
   }
 };
 
@@ -115,7 +152,7 @@ class Decoder {
     int iterations = 0;
     bool good = false;  // all checks hold
   };
-  void load(const void* llr, std::int64_t begin, float* posterior) const noexcept;
+  void load(const void* llr, const WordPlaces& places, float* posterior) const noexcept;
   Outcome iterate_word(float* posterior, float* messages) const noexcept;
   /// Decides the bits; false if the posterior of an information bit is 0.
   bool decide(const float* posterior, std::uint8_t* bits) const noexcept;

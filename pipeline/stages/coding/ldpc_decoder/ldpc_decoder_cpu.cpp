@@ -158,7 +158,7 @@ std::int64_t Decoder::decode(const Job& job, std::int64_t words, std::byte* scra
   const Room room{code_, Scratch(scratch)};
   std::int64_t failed = 0;
   for (std::int64_t w = 0; w < words; ++w) {
-    load(job.llr, setup_.begin_of(w, code_.n()), room.posterior);
+    load(job.llr, setup_.places_of(w, code_.n()), room.posterior);
     std::fill_n(room.messages, std::ssize(code_.entries) * code_.lift, 0.0f);
     const Outcome outcome = iterate_word(room.posterior, room.messages);
     const bool known = decide(room.posterior, job.bits + w * code_.k());
@@ -168,11 +168,12 @@ std::int64_t Decoder::decode(const Job& job, std::int64_t words, std::byte* scra
   return failed;
 }
 
-void Decoder::load(const void* llr, std::int64_t begin, float* posterior) const noexcept {
+void Decoder::load(const void* llr, const WordPlaces& places, float* posterior) const noexcept {
   const auto load_as = [&](auto type) {
-    const auto* from = static_cast<const decltype(type)*>(llr) + begin;
-    for (int c = 0; c < code_.columns; ++c, posterior += layers_.pitch, from += code_.lift * setup_.step) {
-      for (int i = 0; i < code_.lift; ++i) posterior[i] = usable_llr(as_float(from[i * setup_.step]));
+    const auto* const from = static_cast<const decltype(type)*>(llr);
+    for (int c = 0; c < code_.columns; ++c, posterior += layers_.pitch) {
+      for (int i = 0; i < code_.lift; ++i)
+        posterior[i] = usable_llr(as_float(from[places.at(std::int64_t{c} * code_.lift + i)]));
       std::copy_n(posterior, kChunk, posterior + code_.lift);
     }
   };

@@ -42,9 +42,9 @@ template <int kCode> __global__ void __launch_bounds__(RowThread<kCode>::kLift, 
   const auto i = static_cast<int>(threadIdx.x);
   const std::int64_t word = blockIdx.x;
   if (i == 0) words = *block.items * setup.words;
-  const std::int64_t begin = setup.begin_of(word, Thread::kN);
+  const WordPlaces places = setup.places_of(word, Thread::kN);
   for (int n = i; n < Thread::kN; n += Thread::kLift)
-    posterior[n] = usable_llr(llr_at(setup, block.job.llr, begin + n * setup.step));
+    posterior[n] = usable_llr(llr_at(setup, block.job.llr, places.at(n)));
   __syncthreads();
   if (word >= words) return;
 

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <vector>
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder.hpp"
+#include "pipeline/stages/modulations.hpp"
 
 namespace iqd::ldpc_decoder {
 namespace {
@@ -15,7 +17,13 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     const LdpcCode& code = code_of(config_.code);
-    const std::int64_t words = in.item_size() / code.n();
+    if (config_.interleave == Interleave::user) {
+      if (!set_users(in, code, context.section)) return;
+    } else if (!config_.modulation.empty()) {
+      return context.section.problem("modulation", "is for `interleave: user`; remove the key");
+    }
+    const bool by_user = setup_.users > 0;
+    const std::int64_t words = by_user ? setup_.of_user[setup_.users - 1].end : in.item_size() / code.n();
     if (in.axis != Axis::counted || !in.rows.empty() || words < 1)
       return context.section.problem(
           "", fmt::format("needs items of at least {} LLRs, such as [word][n]; its input is {}", code.n(), in.text()));
@@ -23,17 +31,17 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
       return context.section.problem(
           "", fmt::format("has too many words in a block; set a smaller `block`; its input is {}", in.text()));
     const bool interleaved = config_.interleave == Interleave::frame;
-    setup_ = {.code = config_.code,
-              .iterations = static_cast<int>(config_.iterations),
-              .scale = static_cast<float>(config_.scale),
-              .early_stop = config_.early_stop,
-              .element = in.element,
-              .item = in.item_size(),
-              .words = words,
-              .step = interleaved ? words : 1,
-              .most = context.most_new * words};
+    setup_.code = config_.code;
+    setup_.iterations = static_cast<int>(config_.iterations);
+    setup_.scale = static_cast<float>(config_.scale);
+    setup_.early_stop = config_.early_stop;
+    setup_.element = in.element;
+    setup_.item = in.item_size();
+    setup_.words = words;
+    setup_.step = interleaved ? words : 1;
+    setup_.most = context.most_new * words;
     context.scratch_bytes = Decoder::scratch_bytes(code);
-    declare(context.out, code, words, setup_.item == code.n());
+    declare(context.out, code, words, !by_user && setup_.item == code.n());
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
@@ -49,6 +57,42 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
   }
 
  private:
+  /// Each user's words; false if it reported a problem.
+  bool set_users(const PortShape& in, const LdpcCode& code, const Section& section) {
+    if (in.item.size() != 3 || in.item[0].extent > kMostUsers) {
+      section.problem("interleave", fmt::format("'user' needs LLRs [user][t][bit] of at most {} users; the input is {}",
+                                                kMostUsers, in.text()));
+      return false;
+    }
+    const std::int64_t users = in.item[0].extent, points = in.item[1].extent, row = in.item[2].extent;
+    std::vector<SymbolMap> maps;
+    if (!config_.modulation.empty()) {
+      maps = dsp::maps_of(config_.modulation, users, section);
+      if (maps.empty()) return false;
+    }
+    setup_ = {};
+    setup_.users = static_cast<std::int32_t>(users), setup_.row = static_cast<std::int32_t>(row);
+    std::int32_t end = 0;
+    for (std::int64_t u = 0; u < users; ++u) {
+      const std::int64_t bits = maps.empty() ? row : bits_of(maps[static_cast<std::size_t>(u)]);
+      if (bits > row) {
+        section.problem("modulation",
+                        fmt::format("has {} bits for user {}, but its points have only {} LLRs", bits, u, row));
+        return false;
+      }
+      const std::int64_t own = points * bits / code.n();
+      if (own < 1) {
+        section.problem("",
+                        fmt::format("a word has {} bits, but user {} has only {} LLRs", code.n(), u, points * bits));
+        return false;
+      }
+      end += static_cast<std::int32_t>(own);
+      setup_.of_user[u] = {
+          .end = end, .words = static_cast<std::int32_t>(own), .bits = static_cast<std::int32_t>(bits)};
+    }
+    return true;
+  }
+
   static void declare(std::span<PortShape> out, const LdpcCode& code, std::int64_t words, bool item_is_word) {
     for (PortShape& port : out) port.item.clear(), port.llr_scale = 0;
     out[kBits].element = Element::u8;
@@ -71,7 +115,10 @@ void Config::fields(FieldVisitor& v) {
           {.help = "factor of a check's message, which min-sum overestimates", .low = 0, .high = 1, .live = true});
   v.field("early_stop", early_stop, {.help = "end a word as soon as all its checks hold", .live = true});
   v.field("interleave", interleave,
-          {.help = "frame: the words of an item are interleaved bit by bit, as in the frames of ofdm_modulator"});
+          {.help = "the words of an item are interleaved bit by bit, as in the frames of ofdm_modulator (frame), or "
+                   "those of each user, as in the frames of noma_modulator (user)"});
+  v.field("modulation", modulation,
+          {.help = "with interleave: user, of all users or, as a list, of each; empty: all LLRs of a point are bits"});
 }
 
 StageEntry entry() {
