@@ -84,6 +84,7 @@ struct Extents {
   IQD_HOST_DEVICE int pairs() const noexcept { return users * rx; }
   IQD_HOST_DEVICE int lags() const noexcept { return 2 * delays - 1; }
   IQD_HOST_DEVICE int data_symbols() const noexcept { return symbols - kBefore - training; }
+  IQD_HOST_DEVICE int received() const noexcept { return symbols - kBefore; }  // symbols from the pilots on
   IQD_HOST_DEVICE std::int64_t row() const noexcept { return std::int64_t{carriers} * rx; }  // elements of a symbol
   IQD_HOST_DEVICE std::int64_t frame() const noexcept { return symbols * row(); }
   /// Data symbols that hold points in use.
@@ -107,12 +108,7 @@ struct Design {
   std::vector<cf32> sent;               // [pilot symbol][carrier][user]
   std::vector<float> turn_re, turn_im;  // [carrier][delay_pitch]: exp(-2 pi j f tau / fft)
   std::vector<cf32> step_turn;          // [carrier][lag]: exp(-2 pi j f lag step / fft)
-  std::vector<cf32> lags;  // [pilot symbol][user][other][lag]: sum over c of conj(x_user) x_other step_turn
 
-  std::int64_t lag_count() const noexcept {
-    const Extents& e = extents;
-    return std::int64_t{e.training} * e.users * e.users * e.lags();
-  }
   /// Of a pair of symbols' middles.
   double seconds(int symbol) const noexcept { return symbol * symbol_seconds; }
 };

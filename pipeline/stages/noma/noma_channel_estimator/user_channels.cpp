@@ -27,13 +27,14 @@ UserChannels::UserChannels(const Design& design, Scratch& scratch)
       times_(design),
       functions_(times_.spread > 0 ? 2 : 1),
       width_((std::int64_t{functions_} * e_.pairs() + 15) / 16 * 16),
-      white_(scratch.take<cf32>(e_.training * e_.row())),
+      white_(scratch.take<cf32>(e_.received() * e_.row())),
+      sent_(scratch.take<cf32>(std::int64_t{e_.received()} * e_.carriers * e_.users)),
+      weights_(scratch.take<float>(std::int64_t{e_.received()} * e_.carriers)),
       values_(scratch.take<cf32>(std::int64_t{e_.carriers} * e_.pairs())),
-      sums_re_(scratch.take<float>(std::int64_t{e_.training} * e_.pairs() * e_.delay_pitch)),
-      sums_im_(scratch.take<float>(std::int64_t{e_.training} * e_.pairs() * e_.delay_pitch)),
-      lags_(scratch.take<cf32>(design.lag_count())),
-      turned_(scratch.take<cf32>(std::int64_t{e_.users} * e_.users * e_.lags())),
-      turns_(scratch.take<cf32>(std::int64_t{e_.training} * e_.users)),
+      sums_re_(scratch.take<float>(std::int64_t{e_.pairs()} * e_.delay_pitch)),
+      sums_im_(scratch.take<float>(std::int64_t{e_.pairs()} * e_.delay_pitch)),
+      products_(scratch.take<cf32>(std::int64_t{e_.users} * e_.users * e_.carriers)),
+      lags_(scratch.take<cf32>(std::int64_t{e_.users} * e_.users * e_.lags())),
       equations_(unknowns(functions_), e_.rx, scratch),
       factor_(unknowns(functions_), e_.rx, scratch),
       g_re_(scratch.take<float>(e_.rx * factor_.most_pitch())),
@@ -49,8 +50,6 @@ UserChannels::UserChannels(const Design& design, Scratch& scratch)
 
 void UserChannels::estimate(const cf32* frame, const std::uint8_t* usable) noexcept {
   whiten(frame, usable);
-  correlate();
-  leave_out(usable);
   for (std::int32_t l = 0; l < e_.delays; ++l) delays_[l] = l;
   const std::int64_t pairs = std::int64_t{e_.users} * e_.delays;
   std::fill_n(powers_, pairs, static_cast<float>(std::max(power_ - 1, 1e-3) / static_cast<double>(pairs)));
@@ -58,13 +57,39 @@ void UserChannels::estimate(const cf32* frame, const std::uint8_t* usable) noexc
   const double turn = 2 * std::numbers::pi * kOffsetHz * times_.spread;
   for (int round = 0; round < e_.rounds && functions_ > 1; ++round) {
     turn_pilots();
-    set_equations(2);
+    set_equations(2, e_.training);
     solve(2, turn * turn);
     set_parts(2);
     learn_offsets();
   }
   turn_pilots();
-  set_equations(1);
+  fit(e_.training);
+}
+
+void UserChannels::refine(const cf32* points, const float* unsure, const double* phases) noexcept {
+  for (int s = 0; s < e_.data_symbols(); ++s)
+    for (int u = 0; u < e_.users; ++u) {
+      float power = 0;
+      for (int l = 0; l < e_.delays; ++l) power += powers_[u * e_.delays + l];
+      const double turns = offsets_[u] * design_.seconds(e_.training + s);
+      const double radians = 2 * std::numbers::pi * turns + phases[u * e_.data_symbols() + s];
+      const auto turn = cf32(std::polar(1.0, radians));
+      for (int c = 0; c < e_.carriers; ++c) {
+        const std::int64_t from = vector(s, c), to = vector(e_.training + s, c);
+        sent_[to * e_.users + u] = product_of(turn, points[from * e_.users + u]);
+        // Until the last user it is the noise of all.
+        float& weight = weights_[to];
+        if (u == 0) weight = weight > 0 ? 1.0f : 0.0f;
+        if (weight > 0) weight += power * unsure[from * e_.users + u];
+        if (u == e_.users - 1 && weight > 0) weight = 1 / weight;
+      }
+    }
+  fit(e_.received());
+}
+
+/// With one function of time: the powers are learned.
+void UserChannels::fit(int symbols) noexcept {
+  set_equations(1, symbols);
   for (int step = 0; step <= e_.em; ++step) {
     if (step > 0) learn_powers();
     solve(1, 0);
@@ -72,7 +97,7 @@ void UserChannels::estimate(const cf32* frame, const std::uint8_t* usable) noexc
   set_parts(1);
 }
 
-/// The pilots, with the noise of each antenna brought to 1.
+/// All symbols from the pilots on, with the noise of each antenna brought to 1. The pilots are known.
 void UserChannels::whiten(const cf32* frame, const std::uint8_t* usable) noexcept {
   known_ = 0;
   antennas_ = 0;
@@ -95,96 +120,96 @@ void UserChannels::whiten(const cf32* frame, const std::uint8_t* usable) noexcep
     scale_[r] = noise > kLeastPower * kLeastNoise && power > kLeastPower ? 1 / std::sqrt(noise) : 0;
     antennas_ += scale_[r] > 0;
     power_ += scale_[r] * scale_[r] * power;
-    for (int s = 0; s < e_.training; ++s)
+    for (int s = 0; s < e_.received(); ++s)
       for (int c = 0; c < e_.carriers; ++c) {
         const cf32 y = frame[(Extents::kBefore + s) * e_.row() + c * e_.rx + r];
-        white_[s * e_.row() + c * e_.rx + r] = is_known(s, c) ? cf32(static_cast<float>(scale_[r] * double{y.real()}),
-                                                                     static_cast<float>(scale_[r] * double{y.imag()}))
-                                                              : cf32(0);
+        const bool finite = usable[(Extents::kBefore + s) * e_.carriers + c] != 0;
+        weights_[vector(s, c)] = s < e_.training ? is_known(s, c) : finite;
+        white_[vector(s, c) * e_.rx + r] = finite ? cf32(static_cast<float>(scale_[r] * double{y.real()}),
+                                                         static_cast<float>(scale_[r] * double{y.imag()}))
+                                                  : cf32(0);
       }
   }
   if (antennas_ > 0) power_ /= antennas_;
 }
 
-/// Correlates each user's pilots with what was received, at all delays.
-void UserChannels::correlate() noexcept {
-  for (int s = 0; s < e_.training; ++s) {
-    cf32* to = values_;
-    for (int c = 0; c < e_.carriers; ++c) {
-      const cf32* const sent = design_.sent.data() + (std::int64_t{s} * e_.carriers + c) * e_.users;
-      const cf32* const y = white_ + s * e_.row() + c * e_.rx;
-      for (int u = 0; u < e_.users; ++u)
-        for (int r = 0; r < e_.rx; ++r) *to++ = product_of(std::conj(sent[u]), y[r]);
-    }
-    const std::int64_t at = std::int64_t{s} * e_.pairs() * e_.delay_pitch;
-    correlate_rows(design_.turn_re.data(), design_.turn_im.data(), e_.delay_pitch, e_.carriers, values_, e_.pairs(),
-                   sums_re_ + at, sums_im_ + at);
-  }
-}
-
-/// Takes carriers that are not usable out of the products of pilots.
-void UserChannels::leave_out(const std::uint8_t* usable) noexcept {
-  used_lags_ = design_.lags.data();
-  const std::int64_t each = std::int64_t{e_.users} * e_.users * e_.lags();
-  for (int s = 0; s < e_.training; ++s)
-    for (int c = 0; c < design_.known[static_cast<std::size_t>(s)]; ++c) {
-      if (usable[(Extents::kBefore + s) * e_.carriers + c] != 0) continue;
-      if (used_lags_ != lags_) used_lags_ = std::copy_n(used_lags_, design_.lag_count(), lags_) - design_.lag_count();
-      const cf32* const sent = design_.sent.data() + (std::int64_t{s} * e_.carriers + c) * e_.users;
-      const cf32* const turns = design_.step_turn.data() + std::int64_t{c} * e_.lags();
-      cf32* to = lags_ + s * each;
-      for (int a = 0; a < e_.users; ++a)
-        for (int b = 0; b < e_.users; ++b) {
-          const cf32 both = product_of(std::conj(sent[a]), sent[b]);
-          for (int lag = 0; lag < e_.lags(); ++lag) *to++ -= product_of(both, turns[lag]);
-        }
-    }
-}
-
-/// How far each user's offset turns it at each pilot symbol.
+/// The pilots, as far as each user's offset turns them.
 void UserChannels::turn_pilots() noexcept {
   for (int s = 0; s < e_.training; ++s)
-    for (int u = 0; u < e_.users; ++u)
-      turns_[s * e_.users + u] = cf32(std::polar(1.0, 2 * std::numbers::pi * offsets_[u] * design_.seconds(s)));
+    for (int u = 0; u < e_.users; ++u) {
+      const auto turn = cf32(std::polar(1.0, 2 * std::numbers::pi * offsets_[u] * design_.seconds(s)));
+      for (int c = 0; c < e_.carriers; ++c) {
+        const std::int64_t at = vector(s, c) * e_.users + u;
+        sent_[at] = product_of(turn, design_.sent[static_cast<std::size_t>(at)]);
+      }
+    }
 }
 
-/// Without the prior. Unknowns are in the order function, user, delay.
-void UserChannels::set_equations(int functions) noexcept {
+/// From the first `symbols`, without the prior. Unknowns are in the order function, user, delay.
+void UserChannels::set_equations(int functions, int symbols) noexcept {
   const std::int64_t order = unknowns(functions), own = std::int64_t{e_.users} * e_.delays, lags = e_.lags();
   equations_.begin(order, e_.rx);
-  for (int k = 0; k < functions; ++k)
+  for (int k = 0; k < functions; ++k) {
+    set_sides(k, order, symbols);
     for (int later = k; later < functions; ++later) {
-      std::fill_n(turned_, std::int64_t{e_.users} * e_.users * lags, cf32(0));
-      for (int s = 0; s < e_.training; ++s)
-        for (int a = 0; a < e_.users; ++a)
-          for (int b = 0; b < e_.users; ++b) {
-            const cf32 factor =
-                phi(k, s) * phi(later, s) * product_of(std::conj(turns_[s * e_.users + a]), turns_[s * e_.users + b]);
-            const std::int64_t pair = a * e_.users + b;
-            const cf32* const from = used_lags_ + (std::int64_t{s} * e_.users * e_.users + pair) * lags;
-            for (std::int64_t lag = 0; lag < lags; ++lag) turned_[pair * lags + lag] += product_of(factor, from[lag]);
-          }
+      set_products(k, later, symbols);
       for (int a = 0; a < e_.users; ++a)    // of the row
         for (int b = 0; b < e_.users; ++b)  // of the column
           for (int n = 0; n < e_.delays; ++n) {
             const std::int64_t j = k * own + b * e_.delays + n, begin = later * own + a * e_.delays;
-            const cf32* const from = turned_ + (a * e_.users + b) * lags + e_.delays - 1 + n;
+            const cf32* const from = lags_ + (a * e_.users + b) * lags + e_.delays - 1 + n;
             float *const re = equations_.re(j) + begin, *const im = equations_.im(j) + begin;
             for (int m = 0; m < e_.delays; ++m) re[m] = from[-m].real(), im[m] = from[-m].imag();
           }
     }
-  for (int k = 0; k < functions; ++k)
-    for (int u = 0; u < e_.users; ++u)
-      for (int r = 0; r < e_.rx; ++r)
-        for (int l = 0; l < e_.delays; ++l) {
-          cf32 q = 0;
-          for (int s = 0; s < e_.training; ++s) {
-            const std::int64_t from = ((std::int64_t{s} * e_.users + u) * e_.rx + r) * e_.delay_pitch + l;
-            q += phi(k, s) * product_of(std::conj(turns_[s * e_.users + u]), {sums_re_[from], sums_im_[from]});
-          }
-          const std::int64_t j = k * own + u * e_.delays + l;
-          equations_.re(j)[order + r] = q.real(), equations_.im(j)[order + r] = -q.imag();
-        }
+  }
+}
+
+/// lags[a][b][lag] = sum over symbols and carriers of weight phi phi conj(a's) b's exp(-2 pi j f lag step / fft)
+void UserChannels::set_products(int k, int later, int symbols) noexcept {
+  const std::int64_t pairs = std::int64_t{e_.users} * e_.users, lags = e_.lags();
+  std::fill_n(products_, pairs * e_.carriers, cf32(0));
+  std::fill_n(lags_, pairs * lags, cf32(0));
+  for (int s = 0; s < symbols; ++s)
+    for (int c = 0; c < e_.carriers; ++c) {
+      const float weight = weights_[vector(s, c)] * phi(k, s) * phi(later, s);
+      const cf32* const sent = sent_ + vector(s, c) * e_.users;
+      for (int a = 0; a < e_.users; ++a) {
+        const cf32 left = weight * std::conj(sent[a]);
+        for (int b = 0; b < e_.users; ++b)
+          products_[(a * e_.users + b) * std::int64_t{e_.carriers} + c] += product_of(left, sent[b]);
+      }
+    }
+  for (std::int64_t pair = 0; pair < pairs; ++pair)
+    for (int c = 0; c < e_.carriers; ++c) {
+      const cf32* const turns = design_.step_turn.data() + c * lags;
+      const cf32 both = products_[pair * e_.carriers + c];
+      for (std::int64_t lag = 0; lag < lags; ++lag) lags_[pair * lags + lag] += product_of(both, turns[lag]);
+    }
+}
+
+/// Correlates what each user sent with what was received, at all delays.
+void UserChannels::set_sides(int k, std::int64_t order, int symbols) noexcept {
+  std::fill_n(values_, std::int64_t{e_.carriers} * e_.pairs(), cf32(0));
+  for (int s = 0; s < symbols; ++s)
+    for (int c = 0; c < e_.carriers; ++c) {
+      const float weight = weights_[vector(s, c)] * phi(k, s);
+      const cf32* const y = white_ + vector(s, c) * e_.rx;
+      for (int u = 0; u < e_.users; ++u) {
+        const cf32 left = weight * std::conj(sent_[vector(s, c) * e_.users + u]);
+        cf32* const to = values_ + std::int64_t{c} * e_.pairs() + u * e_.rx;
+        for (int r = 0; r < e_.rx; ++r) to[r] += product_of(left, y[r]);
+      }
+    }
+  correlate_rows(design_.turn_re.data(), design_.turn_im.data(), e_.delay_pitch, e_.carriers, values_, e_.pairs(),
+                 sums_re_, sums_im_);
+  for (int u = 0; u < e_.users; ++u)
+    for (int r = 0; r < e_.rx; ++r)
+      for (int l = 0; l < e_.delays; ++l) {
+        const std::int64_t from = (std::int64_t{u} * e_.rx + r) * e_.delay_pitch + l;
+        const std::int64_t j = (std::int64_t{k} * e_.users + u) * e_.delays + l;
+        equations_.re(j)[order + r] = sums_re_[from], equations_.im(j)[order + r] = -sums_im_[from];
+      }
 }
 
 void UserChannels::solve(int functions, double slope_prior) noexcept {

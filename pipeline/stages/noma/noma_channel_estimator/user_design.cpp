@@ -43,22 +43,6 @@ void set_pilots(Design& d, const NomaFormat& format) {
         static_cast<std::int32_t>(std::clamp<std::int64_t>(format.pilots - s * e.carriers, 0, e.carriers)));
 }
 
-void set_lags(Design& d) {
-  const Extents& e = d.extents;
-  for (std::int64_t s = 0; s < e.training; ++s)
-    for (std::int64_t a = 0; a < e.users; ++a)
-      for (std::int64_t b = 0; b < e.users; ++b)
-        for (std::int64_t lag = 0; lag < e.lags(); ++lag) {
-          std::complex<double> sum = 0;
-          for (std::int64_t c = 0; c < e.carriers; ++c) {
-            const cf32* const x = d.sent.data() + (s * e.carriers + c) * e.users;
-            sum += std::complex<double>(std::conj(x[a]) * x[b]) *
-                   std::complex<double>(d.step_turn[static_cast<std::size_t>(c * e.lags() + lag)]);
-          }
-          d.lags.emplace_back(sum);
-        }
-}
-
 }  // namespace
 
 std::int64_t delays_of(const Config& config) noexcept {
@@ -84,7 +68,6 @@ Design make_design(const Config& config, const std::vector<SymbolMap>& maps, std
     if (f.air.frequency_of(c) % 2 != 0) d.odd.push_back(narrow(c));
   set_delays(d, f.air);
   set_pilots(d, f);
-  set_lags(d);
   return d;
 }
 

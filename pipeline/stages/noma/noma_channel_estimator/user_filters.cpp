@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 namespace iqd::noma_channel_estimator {
 namespace {
@@ -61,21 +60,16 @@ void UserFilters::design_for(const UserChannels& channels) noexcept {
 /// there are antennas. What is not known of the channels counts by half: the fit took a part of it away.
 void UserFilters::measure_noise(const UserChannels& channels) noexcept {
   std::fill_n(root_, std::int64_t{e_.rx} * e_.rx, complex(0));
-  for (int s = 0; s < e_.training; ++s) {
-    const int end = design_.known[static_cast<std::size_t>(s)];
-    for (int c = 0; c < end; ++c) {
-      const cf32* const y = channels.pilots() + s * e_.row() + c * e_.rx;
-      const cf32* const sent = design_.sent.data() + (std::int64_t{s} * e_.carriers + c) * e_.users;
-      const cf32* const h = channels.channel() + std::int64_t{c} * e_.pairs();
-      if (std::all_of(y, y + e_.rx, [](cf32 v) { return v == cf32(0); })) continue;
-      for (int r = 0; r < e_.rx; ++r) column_[r] = y[r];
-      for (int u = 0; u < e_.users; ++u) {
-        const complex x = times(complex(sent[u]), channels.turn(u, s));
-        for (int r = 0; r < e_.rx; ++r) column_[r] -= times(complex(h[u * e_.rx + r]), x);
-      }
-      for (int i = 0; i < e_.rx; ++i)
-        for (int j = 0; j <= i; ++j) root_[i * e_.rx + j] += times(column_[i], std::conj(column_[j]));
+  for (std::int64_t i = 0; i < std::int64_t{e_.training} * e_.carriers; ++i) {
+    if (channels.weights()[i] == 0) continue;
+    const cf32* const h = channels.channel() + i % e_.carriers * e_.pairs();
+    std::copy_n(channels.white() + i * e_.rx, e_.rx, column_);
+    for (int u = 0; u < e_.users; ++u) {
+      const complex x(channels.sent()[i * e_.users + u]);
+      for (int r = 0; r < e_.rx; ++r) column_[r] -= times(complex(h[u * e_.rx + r]), x);
     }
+    for (int r = 0; r < e_.rx; ++r)
+      for (int j = 0; j <= r; ++j) root_[r * e_.rx + j] += times(column_[r], std::conj(column_[j]));
   }
   const double count = channels.known() + e_.rx;
   for (int i = 0; i < e_.rx; ++i) {
