@@ -39,12 +39,16 @@ def error_rate(bits, sent):
                     for u, each in enumerate(frame)])
 
 
-def filters(scene, y, backend):
-    """(bits, lost words, all words)"""
-    llr, bits = execute("noma_channel_estimator", {"carriers": y}, ("llr", "bits"), [listed(scene)], backend, RATE)
-    events = execute("ldpc_decoder", {"llr": llr}, ("events",), ["interleave=user", listed(scene)], backend)[0]
-    words, failed = events.reshape(-1, 2).sum(0)
-    return bits, failed, words
+def filters(scene, y, passes, backend):
+    """Of each pass (bits, lost words, all words)."""
+    inputs, results = {"carriers": y}, []
+    for _ in range(passes):
+        llr, bits = execute("noma_channel_estimator", inputs, ("llr", "bits"), [listed(scene)], backend, RATE)
+        inputs["soft"], events = execute("ldpc_decoder", {"llr": llr}, ("llr_out", "events"),
+                                         ["interleave=user", listed(scene)], backend)
+        words, failed = events.reshape(-1, 2).sum(0)
+        results.append((bits, failed, words))
+    return results
 
 
 def one_filter(scene, y, detector, backend):
@@ -58,14 +62,16 @@ def one_filter(scene, y, detector, backend):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--frames", type=int, default=8)
+    parser.add_argument("--passes", type=int, default=2, help="of noma_channel_estimator and decoder")
     parser.add_argument("--backend", default="cpu")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="rows whose name has this")
     parser.add_argument("--apsm", action="store_true", help="also apsm_detector, which takes long")
     options = parser.parse_args()
     detectors = ["lls_detector", *(["apsm_detector"] if options.apsm else [])]
-    print(f"| dB a user | {' | '.join(detectors)} | noma_channel_estimator | words lost |")
-    print("| --- |" + " --- |" * (len(detectors) + 2))
+    columns = [*detectors, *(f"pass {n + 1} | words lost" for n in range(options.passes))]
+    print(f"| dB a user | {' | '.join(columns)} |")
+    print("| --- |" + " --- |" * (len(detectors) + 2 * options.passes))
     for name, changes in ROWS:
         if options.only not in name:
             continue
@@ -74,10 +80,10 @@ def main():
         made = [scene.frame(rng) for _ in range(options.frames)]
         y = np.array([model.demodulate(samples, scene.f) for samples, *_ in made]).astype(np.complex64)
         sent = [bits for _, bits, _, _ in made]
-        rates = [error_rate(one_filter(scene, y, detector, options.backend), sent) for detector in detectors]
-        bits, failed, words = filters(scene, y, options.backend)
-        rates.append(error_rate(bits, sent))
-        print(f"| {name} | {' | '.join(f'{rate:.2g}' for rate in rates)} | {failed} of {words} |", flush=True)
+        row = [f"{error_rate(one_filter(scene, y, detector, options.backend), sent):.2g}" for detector in detectors]
+        for bits, failed, words in filters(scene, y, options.passes, options.backend):
+            row += [f"{error_rate(bits, sent):.2g}", f"{failed} of {words}"]
+        print(f"| {name} | {' | '.join(row)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ import numpy as np
 import noma_frame_model as sender
 
 LEAST = 1e-4       # noise of an antenna over its power: single precision resolves no less
+SURE = 40          # LLRs of decoded bits are within this, and known bits have it
+LEAST_LEFT = 1e-4  # of a user whom the others are received without
 SPREAD_HZ = 200    # of the users' offsets, before a frame is seen
 ERASED = 1e-6      # a user of less mu is not heard
 
@@ -50,6 +52,28 @@ def nearest(z, modulation):
     bits = sender.BITS[modulation]
     points = sender.mapped((np.arange(2**bits)[:, None] >> np.arange(bits - 1, -1, -1) & 1).astype(np.uint8))
     return points[abs(z[..., None] - points).argmin(-1)]
+
+
+def soften(llr, modulation):
+    """LLRs […][bit] to the mean and the variance of a point […]."""
+    bits = sender.BITS[modulation]
+    labels = (np.arange(2**bits)[:, None] >> np.arange(bits - 1, -1, -1) & 1).astype(np.uint8)
+    points = sender.mapped(labels)
+    share = np.prod(1 / (1 + np.exp(np.where(labels == 1, 1, -1) * llr[..., None, :])), -1)  # […][point]
+    mean = share @ points
+    return mean, np.maximum(share @ abs(points) ** 2 - abs(mean) ** 2, 0)
+
+
+def soft_bits(words, f, modulations):
+    """LLRs of a frame's words [word][n] to those of each user's bits, [t][bit]."""
+    each, n = [], words.shape[-1]
+    words = np.clip(np.nan_to_num(words.astype(float)), -SURE, SURE)
+    for m in modulations:
+        bits = f.user_bits(m)
+        own, words = words[:bits // n], words[bits // n:]
+        filler = SURE * sender.signs(15, own.size, bits - own.size)
+        each.append(np.r_[own.T.reshape(-1), filler].reshape(f.data, -1))
+    return each
 
 
 class Receiver:
@@ -97,8 +121,53 @@ class Receiver:
                 powers = (abs(g[0]) ** 2).sum(-1) / antennas + variance[0]
         return nu, powers, g[0], variance[0]
 
-    def receive(self, y):
-        """y [s][c][r] of one frame."""
+    def refine(self, y, x, weights, powers):
+        """(powers, g [u][l][r], variance [u][l]) from all symbols y [s][c][r] and what is known of them, x [u][s][c]."""
+        antennas = max(1, np.count_nonzero(abs(y).sum((0, 1))))
+        columns = np.einsum("usc,cl->scul", x, self.e).reshape(weights.size, -1)
+        weighted = columns.conj().T * weights.reshape(-1)
+        matrix, q = weighted @ columns, weighted @ y.reshape(len(columns), -1)
+        for step in range(self.em + 1):
+            if step:
+                powers = (abs(g) ** 2).sum(-1).reshape(powers.shape) / antennas + variance
+            prior = powers.reshape(-1)
+            variance = (1 / (np.diag(matrix).real + 1 / prior)).reshape(powers.shape)
+            g = np.linalg.solve(matrix + np.diag(1 / prior), q)
+        return powers, g.reshape(*powers.shape, -1), variance
+
+    def filters(self, h, left, variance, known, share):
+        """(w [c][r][u], mu [c][u], noise [c][u]) for channels h [c][r][u] and what is left of the pilots, [s][c][r].
+        `share` [u]: the power that each has in what the others are received from."""
+        left, antennas, users = (left * known[..., None]).reshape(-1, h.shape[1]), h.shape[1], h.shape[2]
+        covariance = (left.T @ left.conj() + antennas * np.eye(antennas)) / (known.sum() + antennas)
+        inverse = np.linalg.inv(covariance + variance.sum() / 2 * np.eye(antennas))
+        gram = h.conj().transpose(0, 2, 1) @ inverse @ h
+        w, noise = np.zeros(h.shape, complex), np.zeros((len(h), users))
+        for u in range(users):
+            d = np.where(np.arange(users) == u, 1, np.sqrt(share))
+            column = np.linalg.inv(np.eye(users) + d[:, None] * gram * d)[:, :, u]  # [c][v]
+            w[:, :, u] = np.einsum("rq,cqv,cv->cr", inverse, h, d * column)
+            noise[:, u] = column[:, u].real
+        mu = np.einsum("cru,cru->cu", w.conj(), h).real
+        return w, mu, noise / np.where(mu > ERASED, mu, 1)
+
+    def follow(self, z, worth, used):
+        """Phases [u][s] of symbols z [s][u][c], by decisions."""
+        phases = np.zeros(z.shape[1::-1])
+        for u, modulation in enumerate(self.modulations):
+            phase = rate = 0.0
+            for s in range(len(z)):
+                phase += rate
+                points = z[s, u] * np.exp(-1j * phase)
+                at, n = used[s, u], s + self.f.training
+                error = np.angle((worth[u] * points * nearest(points, modulation).conj())[at].sum()) if at.any() else 0.0
+                phase += max(.15, 2 * (2 * n + 1) / ((n + 1) * (n + 2))) * error
+                rate += max(.01, 6 / ((n + 1) * (n + 2))) * error
+                phases[u, s] = phase
+        return phases
+
+    def receive(self, y, soft=None):
+        """y [s][c][r] of one frame. `soft`: LLRs of each user's bits, [t][bit], from a decoder."""
         f = self.f
         ok = np.isfinite(y).all(-1)
         y = np.where(ok[..., None], y, 0)
@@ -108,55 +177,54 @@ class Receiver:
         power = (abs(pilots) ** 2 * known[..., None]).sum((0, 1)) / max(known.sum(), 1)
         noise = np.maximum(alone, LEAST * power)
         scale = np.where(noise > 0, 1 / np.sqrt(np.where(noise > 0, noise, 1)), 0)
-        white = y * scale
-        nu, powers, g, variance = self.estimate(white[2:2 + f.training] * known[..., None], known)
-        h = np.einsum("ulr,cl->cru", g, self.e)
+        white = (y * scale)[2:]
+        pilots, data = white[:f.training], white[f.training:]
+        slots = np.arange(f.data_slots).reshape(-1, f.carriers) < f.data
+        nu, powers, g, variance = self.estimate(pilots * known[..., None], known)
         turn = np.exp(2j * np.pi * nu[:, None] * self.times)  # [u][s]
-        antennas = y.shape[-1]
-        expected = np.einsum("cru,us,usc->scr", h, turn[:, :f.training], self.sent)
-        left = ((white[2:2 + f.training] - expected) * known[..., None]).reshape(-1, antennas)
-        covariance = (left.T @ left.conj() + antennas * np.eye(antennas)) / (known.sum() + antennas)
-        covariance += variance.sum() / 2 * np.eye(antennas)
-        w = np.linalg.solve(h @ h.conj().transpose(0, 2, 1) + covariance, h)  # [c][r][u]
-        mu = np.einsum("cru,cru->cu", w.conj(), h).real
-        sums = np.einsum("cru,scr->suc", w.conj(), white[2 + f.training:])
-        heard = mu > ERASED
-        z = sums / np.where(heard, mu, 1).T * turn[:, f.training:].T.conj()[..., None]
-        z = np.where(heard.T, z, 0)  # [s][u][c]
-        data = np.arange(f.data_slots).reshape(-1, f.carriers) < f.data
-        used = (ok[2 + f.training:] & data)[:, None] & heard.T
-        own = (1 - mu) / np.where(heard, mu, 1)  # [c][u]: noise of the filter's output
+
+        def separate(share):
+            """(h, through [c][u][v], z [s][u][c], own noise [c][u], heard, used)"""
+            h = np.einsum("ulr,cl->cru", g, self.e)
+            left = pilots - np.einsum("cru,us,usc->scr", h, turn[:, :f.training], self.sent)
+            w, mu, own = self.filters(h, left, variance, known, share)
+            heard = mu > ERASED
+            w = np.where(heard[:, None], w / np.where(heard, mu, 1)[:, None], 0)
+            z = np.einsum("cru,scr->suc", w.conj(), data)
+            return h, w.conj().transpose(0, 2, 1) @ h, z, own, heard, (ok[2 + f.training:] & slots)[:, None] & heard.T
+
+        h, _, z, own, heard, used = separate(np.ones(f.users))
         worth = np.where(heard & (own > 0), 1 / np.where(own > 0, own, 1), 0).T
-        excess = np.zeros(f.users)
-        for u, modulation in enumerate(self.modulations):
-            phase = rate = 0.0
-            count = far = 0
-            for s in range(len(z)):
-                phase += rate
-                z[s, u] *= np.exp(-1j * phase)
-                at = used[s, u]
-                n = s + f.training
-                decided = nearest(z[s, u], modulation)
-                error = np.angle((worth[u] * z[s, u] * decided.conj())[at].sum()) if at.any() else 0.0
-                alpha = max(.15, 2 * (2 * n + 1) / ((n + 1) * (n + 2)))
-                z[s, u] *= np.exp(-1j * alpha * error)
-                phase += alpha * error
-                rate += max(.01, 6 / ((n + 1) * (n + 2))) * error
-                far += (worth[u] * abs(z[s, u] - nearest(z[s, u], modulation)) ** 2)[at].sum()
-                count += at.sum()
-            excess[u] = min(10, max(1, far / count)) if count else 1
+        phases = self.follow(z * turn[:, f.training:].T.conj()[..., None], worth, used)
+        turn[:, f.training:] *= np.exp(1j * phases)
+        if soft is not None:
+            x = np.zeros((f.users, f.data_slots), complex)
+            unsure = np.zeros((f.users, f.data_slots))
+            for u, (llr, modulation) in enumerate(zip(soft, self.modulations)):
+                x[u, :f.data], unsure[u, :f.data] = soften(llr, modulation)
+                x[u, f.data:] = sender.known_points(2**20 + u * f.data_slots, f.data_slots)[f.data:]
+            share = np.maximum(unsure[:, :f.data].mean(1), LEAST_LEFT)
+            x, unsure = (v.reshape(f.users, -1, f.carriers) for v in (x, unsure))
+            weights = ok[2 + f.training:] / (1 + np.einsum("u,usc->sc", powers.sum(1), unsure))
+            powers, g, variance = self.refine(white, np.concatenate([self.sent, x], 1) * turn[..., None],
+                                              np.concatenate([known, weights]), powers)
+            h, through, z, own, heard, used = separate(share)
+            through = through * (1 - np.eye(f.users))
+            z = z - np.einsum("cuv,vs,vsc->suc", through, turn[:, f.training:], x)
+            worth = np.where(heard & (own > 0), 1 / np.where(own > 0, own, 1), 0).T
+        z = z * turn[:, f.training:].T.conj()[..., None]
         most = max(sender.BITS[m] for m in self.modulations)
-        llr = np.zeros((f.users, f.data, most))
-        symbols = np.zeros((f.users, f.data), complex)
+        llr, symbols = np.zeros((f.users, f.data, most)), np.zeros((f.users, f.data), complex)
+        mean = np.zeros(f.users)
         for u, modulation in enumerate(self.modulations):
-            points, keep = z[:, u].reshape(-1)[:f.data], used[:, u].reshape(-1)[:f.data]
+            at = used[:, u]
+            far = (worth[u] * abs(z[:, u] - nearest(z[:, u], modulation)) ** 2)[at]
+            excess = min(10, max(1, far.mean())) if at.any() else 1
+            points, keep = z[:, u].reshape(-1)[:f.data], at.reshape(-1)[:f.data]
+            variance_of = np.where(keep, np.tile(own[:, u], len(z))[:f.data] * excess, 1)
             symbols[u] = np.where(keep, points, 0)
-            variance_of = np.tile(own[:, u], len(z))[:f.data] * excess[u]
-            llr[u, :, :sender.BITS[modulation]] = np.where(keep[:, None], llrs(points, np.where(keep, variance_of, 1),
-                                                                               modulation), 0)
-        heard_noise = np.where(heard, own, np.nan)
-        with np.errstate(all="ignore"):
-            mean = np.array([np.nanmean(heard_noise[:, u]) if heard[:, u].any() else 0 for u in range(f.users)])
+            llr[u, :, :sender.BITS[modulation]] = np.where(keep[:, None], llrs(points, variance_of, modulation), 0)
+            mean[u] = own[heard[:, u], u].mean() * excess if heard[:, u].any() else 0
         back = np.where(scale > 0, 1 / np.where(scale > 0, scale, 1), 0)
         delay = (powers * self.taus).sum(1) / powers.sum(1) - f.prefix // 8
-        return Received(symbols, llr, h * back[:, None], mean * excess, nu, delay)
+        return Received(symbols, llr, h * back[:, None], mean, nu, delay)

@@ -74,6 +74,21 @@ class NomaCoded(iqd.SystemTest):
                 delays = np.array([float(d) for d in DELAYS.split("/")])
                 self.assertLess(abs(values[:, 2] + late - delays).max(), 6)
 
+    def test_at_two_decibels_a_second_pass_receives_all(self):
+        bits = "modulation: [qpsk, 16qam, qpsk, 16qam, qpsk, 16qam]"
+        decode = f"interleave: user, {bits}}}"
+        again = (f"  - noma_channel_estimator: {{name: again, {bits}, early: 38, from: {{carriers: ofdm_demod.carriers, "
+                 f"soft: ldpc_decoder.llr_out}}}}\n  - ldpc_decoder: {{name: decoder, from: again.llr, {decode}\n")
+        changes = [("snr=15", "snr=2"), ("  - ber_meter: {from: ldpc_decoder.bits", f"{again}  - ber_meter: {{from: decoder.bits"),
+                   ("ldpc_decoder.bits, topic", "decoder.bits, topic")]
+        messages, counted = self.play(self.document(changes=changes), 6)
+        frames = sum(len(m.x) for m in messages["bits"])
+        self.assertGreater(frames, 2)
+        self.assertGreater(counted["ldpc_decoder", "failed"], frames)
+        self.assertLess(counted["decoder", "failed"], 0.2 * counted["ldpc_decoder", "failed"])
+        errors = sum(counted["ber_meter", "packet_errors", str(user)] for user in range(6))
+        self.assertEqual(errors, counted["decoder", "failed"])
+
     def test_apsm_does_not_receive_them(self):
         """What a detector with one filter for all carriers makes of them: the reason for this receiver."""
         changes = [("- noma_channel_estimator: {modulation: [qpsk, 16qam, qpsk, 16qam, qpsk, 16qam], early: 38}",

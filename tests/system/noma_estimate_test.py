@@ -6,6 +6,7 @@ import unittest
 
 import numpy as np
 
+import ldpc_model
 import noma_frame_model as sender
 import noma_receive_model as model
 from exec_arrays import execute
@@ -32,16 +33,23 @@ class Estimator(unittest.TestCase):
         y = np.array([model.demodulate(samples, scene.f) for samples, *_ in made])
         return y.astype(np.complex64), made
 
-    def execute(self, scene, y, *more):
-        return dict(zip(PORTS, execute("noma_channel_estimator", {"carriers": y}, PORTS, keys_of(scene, *more),
-                                       rate=scene.rate)))
+    def execute(self, scene, y, *more, soft=None):
+        inputs = {"carriers": y} if soft is None else {"carriers": y, "soft": soft}
+        return dict(zip(PORTS, execute("noma_channel_estimator", inputs, PORTS, keys_of(scene, *more), rate=scene.rate)))
 
-    def compare(self, scene, y, got, step=8.0, flipped=0, **options):
+    def decode(self, scene, llr):
+        """(posteriors [frame][word][n], which words failed)"""
+        keys = ["interleave=user", f"modulation=[{', '.join(scene.modulations)}]"]
+        out = execute("ldpc_decoder", {"llr": llr}, ("llr_out",), keys)[0]
+        return out, ~ldpc_model.holds(out.reshape(-1, ldpc_model.N) < 0)
+
+    def compare(self, scene, y, got, step=8.0, flipped=0, soft=None, **options):
         """Each frame within the limits of single precision; `flipped`: decisions may move a symbol by 1e-3."""
         receiver = model.Receiver(scene.f, scene.modulations, rate=scene.rate, step=step, **options)
         results = []
         for g, carriers in enumerate(y):
-            expected = receiver.receive(carriers.astype(complex))
+            known = None if soft is None else model.soft_bits(soft[g], scene.f, scene.modulations)
+            expected = receiver.receive(carriers.astype(complex), known)
             self.assertLess(abs(got["model"][g, :, 1] - expected.offset).max(), 0.01 * scene.rate / RATE)
             self.assertLess(relative(got["h"][g], expected.h), 1e-4)
             self.assertLess(abs(got["symbols"][g] - expected.symbols).max(), 1e-3 + flipped)
@@ -119,6 +127,42 @@ class Estimator(unittest.TestCase):
         alone = self.execute(scene, y[1:])
         for port in PORTS[:-1]:
             np.testing.assert_array_equal(got[port][1], alone[port][0], port)
+
+    def test_decoded_words_cancel_the_others(self):
+        """At 5 dB a fifth of the words are lost in one pass."""
+        scene = Scene(snr=5, code="80216e_2304_1_2")
+        y, made = self.received(scene, 14, frames=2)
+        first = self.execute(scene, y)
+        soft, failed = self.decode(scene, first["llr"])
+        self.assertGreater(failed.sum(), 2)
+        soft[0, 5, 100:140] = np.nan  # erased
+        again = self.execute(scene, y, soft=soft)
+        self.compare(scene, y, again, soft=soft, flipped=2e-3)
+        _, failed = self.decode(scene, again["llr"])
+        self.assertEqual(failed.sum(), 0)
+
+        def errors(got):
+            return np.mean([np.mean(own[u][:, :bits.shape[1]] != bits) for own, (_, sent, _, _) in zip(got["bits"], made)
+                            for u, bits in enumerate(sent)])
+        self.assertLess(errors(again), 0.2 * errors(first))
+
+    def test_words_of_nothing_change_little(self):
+        """Posteriors of 0: the others stay as they are, and so does the receiver, but for channels from more symbols."""
+        scene = Scene(snr=10, code="80216e_2304_1_2")
+        y, _ = self.received(scene, 15)
+        y[0, 12, 30, 3] = np.inf
+        soft = np.zeros((1, 27, ldpc_model.N), np.float32)
+        got = self.execute(scene, y, soft=soft)
+        self.compare(scene, y, got, soft=soft)
+        self.assertEqual(got["events"].ravel().tolist(), [1, 1])
+        self.assertFalse(got["llr"][0, :, 5 * 144 + 30].any())
+
+    def test_words_that_do_not_fit_are_refused(self):
+        scene = Scene()
+        y, _ = self.received(scene, 16)
+        for words, n, complaint in ((26, 2304, "word 27"), (27, 9000, "more than user 0 has")):
+            with self.assertRaisesRegex(RuntimeError, complaint):
+                self.execute(scene, y, soft=np.zeros((1, words, n), np.float32))
 
     def test_nothing_usable(self):
         scene = Scene()

@@ -27,6 +27,7 @@
 /// llr         [item][…]      f32, f16 or i8, positive for bit 0, at any scale; an item has W = floor(size / n) words
 /// bits        [item][W][k]   u8; no dimension W if an item is one word
 /// iterations  [item][W]      i32, iterations made
+/// llr_out     [item][W][n]   f32, posteriors, at the scale of llr
 /// events      [event]        i64: words, failed: a check does not hold in the end, or the posterior of an information
 ///                            bit is 0
 ///
@@ -55,7 +56,7 @@ struct Config {
 
 enum Event : std::size_t { kWords, kFailed };
 inline constexpr std::string_view kEvents[] = {"words", "failed"};
-enum Port : std::size_t { kBits, kIterations, kTally };
+enum Port : std::size_t { kBits, kIterations, kTally, kLlrOut };
 
 /// Limit of a check's message, so that sums stay finite.
 inline constexpr float kLargest = 1e30f;
@@ -123,6 +124,7 @@ struct Job {
   const void* llr;
   std::uint8_t* bits;
   std::int32_t* iterations;
+  float* llr_out;
 };
 
 /// A code, laid out for the CPU's loops: posteriors are in block columns, and the first chunk of each is repeated
@@ -165,7 +167,8 @@ class Decoder {
 inline Job job_of(const StageIo& io) noexcept {
   return {.llr = io.in[0].data,
           .bits = reinterpret_cast<std::uint8_t*>(io.out[kBits].data),
-          .iterations = reinterpret_cast<std::int32_t*>(io.out[kIterations].data)};
+          .iterations = reinterpret_cast<std::int32_t*>(io.out[kIterations].data),
+          .llr_out = reinterpret_cast<float*>(io.out[kLlrOut].data)};
 }
 
 /// The CUDA half.

@@ -163,6 +163,8 @@ std::int64_t Decoder::decode(const Job& job, std::int64_t words, std::byte* scra
     const Outcome outcome = iterate_word(room.posterior, room.messages);
     const bool known = decide(room.posterior, job.bits + w * code_.k());
     failed += !(outcome.good && known);
+    for (int c = 0; job.llr_out && c < code_.columns; ++c)
+      std::copy_n(room.posterior + c * layers_.pitch, code_.lift, job.llr_out + w * code_.n() + c * code_.lift);
     if (job.iterations) job.iterations[w] = outcome.iterations;
   }
   return failed;

@@ -23,7 +23,7 @@ struct Block {
   const std::int32_t* items;
   std::uint8_t* failed;  // [word]
   std::int64_t* events;
-  std::int32_t* counts[3];
+  std::int32_t* counts[4];
 };
 
 __device__ float llr_at(const Setup& setup, const void* llr, std::int64_t at) {
@@ -65,6 +65,8 @@ template <int kCode> __global__ void __launch_bounds__(RowThread<kCode>::kLift, 
     block.job.bits[word * Thread::kK + n] = posterior[n] < 0;
     known = known && posterior[n] != 0;
   }
+  for (int n = i; block.job.llr_out && n < Thread::kN; n += Thread::kLift)
+    block.job.llr_out[word * Thread::kN + n] = posterior[n];
   good = __syncthreads_and(known) && good;
   if (i > 0) return;
   block.failed[word] = !good;
@@ -87,7 +89,7 @@ __global__ void __launch_bounds__(kTallyThreads) count_words(const Setup setup, 
   if (threadIdx.x > 0) return;
   block.events[kWords] = words;
   block.events[kFailed] = failed;
-  *block.counts[kBits] = *block.counts[kIterations] = items;
+  *block.counts[kBits] = *block.counts[kIterations] = *block.counts[kLlrOut] = items;
   *block.counts[kTally] = 1;
 }
 
@@ -113,7 +115,7 @@ class Run final : public StageRun {
                 .failed = reinterpret_cast<std::uint8_t*>(io.device_scratch),
                 .events = reinterpret_cast<std::int64_t*>(io.out[kTally].data),
                 .counts = {}};
-    for (std::size_t o = 0; o < 3; ++o) block.counts[o] = io.out[o].count;
+    for (std::size_t o = 0; o < 4; ++o) block.counts[o] = io.out[o].count;
     const auto words = static_cast<unsigned>(io.in[0].length * setup_.words);
     if (words > 0) kernel_<<<words, code_of(setup_.code).lift, 0, stream>>>(setup_, block);
     count_words<<<1, kTallyThreads, 0, stream>>>(setup_, block);

@@ -51,7 +51,7 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
       auto* const events = io.out[kTally].row<std::int64_t>();
       events[kWords] = all;
       events[kFailed] = decoder.decode(job_of(io), all, io.scratch);
-      *io.out[kBits].count = *io.out[kIterations].count = *io.in[0].count;
+      *io.out[kBits].count = *io.out[kIterations].count = *io.out[kLlrOut].count = *io.in[0].count;
       *io.out[kTally].count = 1;
     });
   }
@@ -97,8 +97,10 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
     for (PortShape& port : out) port.item.clear(), port.llr_scale = 0;
     out[kBits].element = Element::u8;
     out[kIterations].element = Element::i32;
+    out[kLlrOut].element = Element::f32;
     if (!item_is_word)
-      for (const std::size_t o : {kBits, kIterations}) out[o].item = {{"word", words}};
+      for (const std::size_t o : {kBits, kIterations, kLlrOut}) out[o].item = {{"word", words}};
+    out[kLlrOut].item.push_back({"n", code.n()});
     out[kBits].item.push_back({"bit", code.k()});
     out[kTally].tally(kEvents);
   }
@@ -130,7 +132,10 @@ StageEntry entry() {
                       .dims = "[word][n]",
                       .nested = true,
                       .example = {{"n", 2304}}}},
-          .outputs = {{.name = "bits"}, {.name = "iterations", .can_omit = true}, {.name = "events", .tally = kEvents}},
+          .outputs = {{.name = "bits"},
+                      {.name = "iterations", .can_omit = true},
+                      {.name = "events", .tally = kEvents},
+                      {.name = "llr_out", .can_omit = true}},
           .make = make_stage<LdpcDecoderStage>,
           .sample = "ldpc_decoder: {iterations: 15}",
           .tolerance = 0};

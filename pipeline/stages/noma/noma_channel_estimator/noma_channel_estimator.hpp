@@ -21,6 +21,7 @@
 /// formulas.
 ///
 /// carriers    [frame][symbol][carrier][rx]  cf32, of ofdm_demod
+/// soft        [frame][word][n]              f32, optional: LLRs of all users' words, the words of user 0 first
 /// symbols     [frame][user][t]              cf32
 /// llr         [frame][user][t][bit]         f32, positive for bit 0; 0 where a user's map has no such bit
 /// bits        [frame][user][t][bit]         u8, llr < 0
@@ -28,6 +29,8 @@
 /// h           [frame][carrier][rx][user]    cf32, the channel at the first pilot symbol
 /// modulation  [frame][user]                 u8, bits of a point
 /// events      [event]                       i64: frames; erased: vectors that are not finite
+///
+/// With `soft` the users are received once more: their channels from all symbols, each without the others.
 ///
 /// A carrier of a data symbol that is not finite is erased for all users: symbols, LLRs and bits are 0. Among the pilots
 /// it is left out. So is a user of whom nothing is heard. Keeps nothing between calls.
@@ -58,6 +61,10 @@ inline constexpr float kLeastShare = 1e-6f;
 inline constexpr float kLoad = 1e-7f;
 /// The users' offsets, before a frame is seen.
 inline constexpr double kOffsetHz = 200;
+/// LLRs of decoded bits are within this, to both sides; known bits have it.
+inline constexpr float kSure = 40;
+/// What is left of a user whom the others are received without, at least.
+inline constexpr double kLeastLeft = 1e-4;
 /// Decisions that are wrong make the noise look smaller than it is, so it may only grow, by up to this factor.
 inline constexpr double kMostExcess = 10;
 
@@ -65,6 +72,13 @@ enum Event : std::size_t { kFrames, kErased };
 inline constexpr std::string_view kEvents[] = {"frames", "erased"};
 enum Port : std::size_t { kSymbols, kLlr, kBits, kModel, kH, kModulation, kTally, kPorts };
 inline constexpr std::string_view kModelValues[] = {"noise", "offset", "delay"};
+
+/// A user's words among those of all; `filler`: where its known bits begin among those of all.
+struct WordsOfUser {
+  std::int32_t first = 0;
+  std::int32_t words = 0;
+  std::int32_t filler = 0;
+};
 
 /// All extents, for host and device.
 struct Extents {
@@ -79,6 +93,8 @@ struct Extents {
   std::int32_t delay_pitch = 0;  // delays, rounded up to whole vectors
   std::int32_t rounds = 0;
   std::int32_t em = 0;
+  std::int32_t words = 0;  // of a frame; 0 without `soft`
+  std::int32_t n = 0;      // bits of a word
 
   static constexpr int kBefore = 2;  // symbols before the pilots
   IQD_HOST_DEVICE int pairs() const noexcept { return users * rx; }
@@ -86,6 +102,7 @@ struct Extents {
   IQD_HOST_DEVICE int data_symbols() const noexcept { return symbols - kBefore - training; }
   IQD_HOST_DEVICE int received() const noexcept { return symbols - kBefore; }  // symbols from the pilots on
   IQD_HOST_DEVICE std::int64_t row() const noexcept { return std::int64_t{carriers} * rx; }  // elements of a symbol
+  IQD_HOST_DEVICE int slots() const noexcept { return data_symbols() * carriers; }           // of data
   IQD_HOST_DEVICE std::int64_t frame() const noexcept { return symbols * row(); }
   /// Data symbols that hold points in use.
   IQD_HOST_DEVICE int used_symbols() const noexcept { return (data + carriers - 1) / carriers; }
@@ -107,6 +124,9 @@ struct Design {
   std::vector<std::int32_t> known;      // [pilot symbol]: how many of its carriers hold pilots in use, the first ones
   std::vector<cf32> sent;               // [pilot symbol][carrier][user]
   std::vector<float> turn_re, turn_im;  // [carrier][delay_pitch]: exp(-2 pi j f tau / fft)
+  std::vector<WordsOfUser> soft;        // [user]
+  std::vector<float> filler;            // LLRs of the bits behind the words, user after user
+  std::vector<cf32> unused;             // [data slot that is not used][user]: what is sent there
   std::vector<cf32> step_turn;          // [carrier][lag]: exp(-2 pi j f lag step / fft)
 
   /// Of a pair of symbols' middles.
@@ -114,6 +134,8 @@ struct Design {
 };
 /// `maps`: of each user; `symbol_seconds`: from the middle of a symbol to that of the next.
 Design make_design(const Config& config, const std::vector<SymbolMap>& maps, std::int64_t rx, double symbol_seconds);
+/// For words of n bits.
+void set_words(Design& design, const NomaFormat& format, std::int64_t n);
 /// Delays of the grid: from two steps before the window to one step behind the prefix.
 std::int64_t delays_of(const Config& config) noexcept;
 
@@ -145,8 +167,8 @@ inline Outputs outputs_of(const StageIo& io) noexcept {
 
 std::size_t scratch_bytes(const Design& design);
 /// Returns how many vectors were erased.
-std::int64_t run_cpu(const Design& design, const cf32* carriers, std::int64_t frames, const Outputs& out,
-                     std::byte* scratch) noexcept;
+std::int64_t run_cpu(const Design& design, const cf32* carriers, const float* soft, std::int64_t frames,
+                     const Outputs& out, std::byte* scratch) noexcept;
 
 /// The CUDA half; `most`: frames in a block.
 using CudaHalf = std::unique_ptr<StageRun>(const Design& design, std::int64_t most);

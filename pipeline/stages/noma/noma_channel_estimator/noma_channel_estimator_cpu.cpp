@@ -22,17 +22,23 @@ class UserReceiver {
         channels_(design, scratch),
         filters_(design, scratch),
         usable_(scratch.take<std::uint8_t>(std::int64_t{e_.symbols} * e_.carriers)),
-        points_(scratch.take<cf32>(e_.data)) {}
+        points_(scratch.take<cf32>(e_.data)),
+        phases_(scratch.take<double>(std::int64_t{e_.users} * e_.data_symbols())),
+        expected_(scratch.take<cf32>(e_.words > 0 ? std::int64_t{e_.slots()} * e_.users : 0)),
+        unsure_(scratch.take<float>(e_.words > 0 ? std::int64_t{e_.slots()} * e_.users : 0)),
+        left_(scratch.take<double>(e_.users)) {}
 
-  /// Returns how many vectors were erased.
-  std::int64_t run(const cf32* frame, const Outputs& out) noexcept {
+  /// Returns how many vectors were erased. `soft`: [word][n], or null.
+  std::int64_t run(const cf32* frame, const float* soft, const Outputs& out) noexcept {
     check(frame);
     channels_.estimate(frame, usable_);
     filters_.design_for(channels_);
     for (int u = 0; u < e_.users; ++u) {
       filter_user(frame, u);
-      write_user(u, follow_user(u), out);
+      follow_user(u);
+      if (soft == nullptr) write_user(u, excess_of(u), out);
     }
+    if (soft != nullptr) run_again(frame, soft, out);
     if (out.h) write_channel(out.h);
     std::int64_t erased = 0;
     for (int t = 0; t < e_.data; ++t) erased += !is_usable(t);
@@ -50,12 +56,74 @@ class UserReceiver {
                                [](cf32 y) { return std::isfinite(y.real()) && std::isfinite(y.imag()); });
   }
 
-  /// The user's symbols, without the turn that its offset makes; 0 where it is not heard.
-  void filter_user(const cf32* frame, int u) noexcept {
+  /// With what the decoder knows of all users.
+  void run_again(const cf32* frame, const float* soft, const Outputs& out) noexcept {
+    for (int u = 0; u < e_.users; ++u) expect_user(u, soft);
+    channels_.refine(expected_, unsure_, phases_);
+    filters_.design_for(channels_, left_);
+    for (int u = 0; u < e_.users; ++u) {
+      filter_user(frame, u, true);
+      leave_others_out(u);
+      write_user(u, excess_of(u), out);
+    }
+  }
+
+  /// What the user sent, as far as its words tell.
+  void expect_user(int u, const float* soft) noexcept {
+    const SymbolMap map = design_.maps[static_cast<std::size_t>(u)];
+    const WordsOfUser own = design_.soft[static_cast<std::size_t>(u)];
+    const int bits = bits_of(map), coded = own.words * e_.n;
+    double sum = 0;
+    for (int d = 0; d < e_.slots(); ++d) {
+      const std::int64_t at = std::int64_t{d} * e_.users + u;
+      if (d >= e_.data) {
+        expected_[at] = design_.unused[static_cast<std::size_t>((d - e_.data) * e_.users + u)];
+        unsure_[at] = 0;
+        continue;
+      }
+      float llr[8] = {};
+      for (int b = 0; b < bits; ++b) {
+        const int e = d * bits + b;
+        const float given = e < coded ? soft[std::int64_t{own.first + e % own.words} * e_.n + e / own.words]
+                                      : design_.filler[static_cast<std::size_t>(own.filler + e - coded)];
+        llr[b] = std::isnan(given) ? 0 : std::clamp(given, -kSure, kSure);
+      }
+      const SoftPoint point = soften(map, llr);
+      expected_[at] = {point.re, point.im};
+      unsure_[at] = point.variance;
+      sum += double{point.variance};
+    }
+    left_[u] = std::max(sum / e_.data, kLeastLeft);
+  }
+
+  /// Takes what is expected of the others out of the user's symbols.
+  void leave_others_out(int u) noexcept {
+    for (int s = 0; s < e_.used_symbols(); ++s)
+      for (int v = 0; v < e_.users; ++v) {
+        if (v == u) continue;
+        const double turns = (channels_.offset_hz(v) - channels_.offset_hz(u)) * design_.seconds(e_.training + s);
+        const double radians = 2 * std::numbers::pi * turns + phase(v, s) - phase(u, s);
+        const auto turn = cf32(std::polar(1.0, radians));
+        for (int c = 0; c < e_.points(s); ++c) {
+          const int t = s * e_.carriers + c;
+          if (!is_usable(t)) continue;
+          const cf32 other = times_of(filters_.through(c, u)[v], expected_[std::int64_t{t} * e_.users + v]);
+          points_[t] -= times_of(other, turn);
+        }
+      }
+  }
+  static cf32 times_of(cf32 a, cf32 b) noexcept {
+    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+  }
+  double& phase(int u, int s) const noexcept { return phases_[std::int64_t{u} * e_.data_symbols() + s]; }
+
+  /// The user's symbols, without the turns of its offset and, if `followed`, of its phase; 0 where it is not heard.
+  void filter_user(const cf32* frame, int u, bool followed = false) noexcept {
     const cf32* const data = frame + (Extents::kBefore + e_.training) * e_.row();
     for (int s = 0; s < e_.used_symbols(); ++s) {
       const double turns = channels_.offset_hz(u) * design_.seconds(e_.training + s);
-      const auto turn = cf32(std::polar(1.0, -2 * std::numbers::pi * (turns - std::rint(turns))));
+      const double radians = 2 * std::numbers::pi * (turns - std::rint(turns)) + (followed ? phase(u, s) : 0);
+      const auto turn = cf32(std::polar(1.0, -radians));
       for (int c = 0; c < e_.points(s); ++c) {
         const int t = s * e_.carriers + c;
         const cf32* const y = data + s * e_.row() + c * e_.rx;
@@ -70,16 +138,14 @@ class UserReceiver {
     }
   }
 
-  /// Follows the user's phase by its decisions. Returns by how much its symbols are noisier than its filters say.
-  float follow_user(int u) noexcept {
+  /// Follows the user's phase by its decisions, and takes it away.
+  void follow_user(int u) noexcept {
     const Slicer nearest(design_.maps[static_cast<std::size_t>(u)]);
     PhaseLine line;
-    double far = 0;
-    int heard = 0;
-    for (int s = 0; s < e_.used_symbols(); ++s) {
+    for (int s = 0; s < e_.data_symbols(); ++s) {
       line.advance();
       cf32* const z = points_ + s * e_.carriers;
-      const int points = e_.points(s);
+      const int points = std::max(e_.points(s), 0);
       turn_by(z, points, -line.phase);
       double sum_re = 0, sum_im = 0;
       for (int c = 0; c < points; ++c) {
@@ -89,13 +155,20 @@ class UserReceiver {
         sum_im += double{worth} * (double{z[c].imag()} * p.re - double{z[c].real()} * p.im);
       }
       turn_by(z, points, -line.correct(std::atan2(sum_im, sum_re), e_.training + s));
-      for (int c = 0; c < points; ++c) {
-        const float worth = worth_of(s, c, u);
-        const auto p = nearest(z[c].real(), z[c].imag());
-        const float re = z[c].real() - p.re, im = z[c].imag() - p.im;
-        far += double{worth} * double{re * re + im * im};
-        heard += worth > 0;
-      }
+      phase(u, s) = line.phase;
+    }
+  }
+  /// By how much the user's symbols are noisier than its filters say.
+  float excess_of(int u) const noexcept {
+    const Slicer nearest(design_.maps[static_cast<std::size_t>(u)]);
+    double far = 0;
+    int heard = 0;
+    for (int t = 0; t < e_.data; ++t) {
+      const float worth = worth_of(t / e_.carriers, t % e_.carriers, u);
+      const auto p = nearest(points_[t].real(), points_[t].imag());
+      const float re = points_[t].real() - p.re, im = points_[t].imag() - p.im;
+      far += double{worth} * double{re * re + im * im};
+      heard += worth > 0;
     }
     return heard > 0 ? static_cast<float>(std::clamp(far / heard, 1.0, kMostExcess)) : 1.0f;
   }
@@ -157,6 +230,10 @@ class UserReceiver {
   UserFilters filters_;
   std::uint8_t* usable_;  // [symbol][carrier]
   cf32* points_;          // [t], of a user
+  double* phases_;        // [user][data symbol]
+  cf32* expected_;        // [data slot][user]
+  float* unsure_;         // the same: their variance
+  double* left_;          // [user]
 };
 
 }  // namespace
@@ -167,8 +244,8 @@ std::size_t scratch_bytes(const Design& design) {
   return count.bytes();
 }
 
-std::int64_t run_cpu(const Design& design, const cf32* carriers, std::int64_t frames, const Outputs& out,
-                     std::byte* memory) noexcept {
+std::int64_t run_cpu(const Design& design, const cf32* carriers, const float* soft, std::int64_t frames,
+                     const Outputs& out, std::byte* memory) noexcept {
   Scratch scratch(memory);
   UserReceiver receiver(design, scratch);
   const Extents& e = design.extents;
@@ -176,12 +253,13 @@ std::int64_t run_cpu(const Design& design, const cf32* carriers, std::int64_t fr
   const auto moved = [](auto* port, std::int64_t by) { return port ? port + by : nullptr; };
   std::int64_t erased = 0;
   for (std::int64_t f = 0; f < frames; ++f)
-    erased += receiver.run(carriers + f * e.frame(), {.symbols = moved(out.symbols, f * points),
-                                                      .llr = moved(out.llr, f * points * e.bits),
-                                                      .bits = moved(out.bits, f * points * e.bits),
-                                                      .model = moved(out.model, f * e.users * std::ssize(kModelValues)),
-                                                      .h = moved(out.h, f * e.carriers * e.pairs()),
-                                                      .modulation = moved(out.modulation, f * e.users)});
+    erased += receiver.run(carriers + f * e.frame(), moved(soft, f * e.words * e.n),
+                           {.symbols = moved(out.symbols, f * points),
+                            .llr = moved(out.llr, f * points * e.bits),
+                            .bits = moved(out.bits, f * points * e.bits),
+                            .model = moved(out.model, f * e.users * std::ssize(kModelValues)),
+                            .h = moved(out.h, f * e.carriers * e.pairs()),
+                            .modulation = moved(out.modulation, f * e.users)});
   return erased;
 }
 

@@ -31,6 +31,7 @@ class NomaChannelEstimatorStage final : public ConfiguredStage<Config> {
     const double rate_hz = in.rate_hz > 0 ? in.rate_hz : in.source_rate_hz;
     if (!(rate_hz > 0)) return section.problem("", "needs the sample rate of its input, which is not known");
     design_ = make_design(config_, maps, rx, static_cast<double>(format.air.symbol()) / rate_hz);
+    if (!context.in[1].item.empty() && !set_soft(context.in[1], section)) return;
     most_ = context.most_new;
     context.scratch_bytes = scratch_bytes(design_);
     const auto& out = context.out;
@@ -51,13 +52,31 @@ class NomaChannelEstimatorStage final : public ConfiguredStage<Config> {
       const std::int32_t frames = *io.in[0].count;
       auto* const events = io.out[kTally].row<std::int64_t>();
       events[kFrames] = frames;
-      events[kErased] = run_cpu(design, io.in[0].row<const cf32>(), frames, outputs_of(io), io.scratch);
+      const float* const soft = design.extents.words > 0 ? io.in[1].row<const float>() : nullptr;
+      events[kErased] = run_cpu(design, io.in[0].row<const cf32>(), soft, frames, outputs_of(io), io.scratch);
       for (const PortIo& out : io.out) *out.count = frames;
       *io.out[kTally].count = 1;
     });
   }
 
  private:
+  /// For words from a decoder; false if it reported a problem.
+  bool set_soft(const PortShape& soft, const Section& section) {
+    const std::int64_t n = soft.item.back().extent;
+    set_words(design_, config_.format, n);
+    for (std::size_t u = 0; u < design_.soft.size(); ++u)
+      if (design_.soft[u].words == 0) {
+        section.problem("soft", fmt::format("a word has {} bits, more than user {} has in a frame", n, u));
+        return false;
+      }
+    if (soft.item.size() == 2 && soft.item[0].extent == design_.extents.words) return true;
+    section.problem("soft",
+                    fmt::format("input 'soft' has to be [frame][word {}][n]; it is {}: set the same modulations "
+                                "for the decoder and this stage",
+                                design_.extents.words, soft.text()));
+    return false;
+  }
+
   Design design_;
   std::int64_t most_ = 1;
 };
@@ -84,7 +103,12 @@ StageEntry entry() {
           .inputs = {{.name = "carriers",
                       .elements = {Element::cf32},
                       .dims = "[frame][symbol][carrier][rx]",
-                      .example = {{"symbol", 34}, {"carrier", 144}, {"rx", 2}}}},
+                      .example = {{"symbol", 34}, {"carrier", 144}, {"rx", 2}}},
+                     {.name = "soft",
+                      .elements = {Element::f32},
+                      .dims = "[frame][word][n]",
+                      .optional = true,
+                      .example = {{"word", 6}, {"n", 2304}}}},
           .outputs = {{.name = "symbols", .can_omit = true},
                       {.name = "llr", .can_omit = true},
                       {.name = "bits", .can_omit = true},

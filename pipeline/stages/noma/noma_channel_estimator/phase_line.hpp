@@ -48,4 +48,33 @@ class Slicer {
   bool flat_;
 };
 
+/// What is known of a point from the LLRs of its bits, [bits of the map].
+struct SoftPoint {
+  float re, im;
+  float variance;
+};
+/// The mean and the mean square of one axis, whose bits are every `step`-th LLR.
+IQD_HOST_DEVICE inline void soften_axis(int bits, const float* llr, int step, float& mean, float& square) noexcept {
+  mean = square = 0;
+  for (unsigned label = 0; label < 1u << bits; ++label) {
+    float share = 1;
+    for (int b = 0; b < bits; ++b) {
+      const bool one = (label >> (bits - 1 - b) & 1) != 0;
+      share /= 1 + expf(one ? llr[b * step] : -llr[b * step]);
+    }
+    const auto level = static_cast<float>(qam::amplitude(bits, label));
+    mean += share * level;
+    square += share * level * level;
+  }
+}
+/// LLRs within +-kSure.
+IQD_HOST_DEVICE inline SoftPoint soften(SymbolMap map, const float* llr) noexcept {
+  const int bits = axis_bits(map), axes = map == SymbolMap::bpsk ? 1 : 2;
+  const float scale = axis_scale(map);
+  float mean[2] = {}, square[2] = {};
+  for (int axis = 0; axis < axes; ++axis) soften_axis(bits, llr + axis, axes, mean[axis], square[axis]);
+  const float left = square[0] - mean[0] * mean[0] + square[1] - mean[1] * mean[1];
+  return {scale * mean[0], scale * mean[1], scale * scale * fmaxf(left, 0.0f)};
+}
+
 }  // namespace iqd::noma_channel_estimator

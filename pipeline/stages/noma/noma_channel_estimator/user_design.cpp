@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "pipeline/stages/noma/noma_channel_estimator/noma_channel_estimator.hpp"
+#include "signal/formats/ofdm_frame_bits.hpp"
 
 namespace iqd::noma_channel_estimator {
 namespace {
@@ -69,6 +70,28 @@ Design make_design(const Config& config, const std::vector<SymbolMap>& maps, std
   set_delays(d, f.air);
   set_pilots(d, f);
   return d;
+}
+
+void set_words(Design& d, const NomaFormat& format, std::int64_t n) {
+  Extents& e = d.extents;
+  e.n = static_cast<std::int32_t>(n);
+  e.words = 0;
+  d.soft.clear();
+  d.filler.clear();
+  for (const SymbolMap map : d.maps) {
+    const std::int64_t bits = format.user_bits(map), words = bits / n;
+    d.soft.push_back({e.words, static_cast<std::int32_t>(words), static_cast<std::int32_t>(d.filler.size())});
+    e.words += static_cast<std::int32_t>(words);
+    std::vector<std::uint8_t> own(static_cast<std::size_t>(bits - words * n));
+    take_bits(PnSequence(15), words * n, own);
+    for (const std::uint8_t bit : own) d.filler.push_back(bit != 0 ? -kSure : kSure);
+  }
+  d.unused.resize(static_cast<std::size_t>((format.data_slots() - format.data) * format.users));
+  for (std::int64_t u = 0; u < format.users; ++u) {
+    const std::vector<cf32> points = format.filler_points(u);
+    for (std::size_t i = 0; i < points.size(); ++i)
+      d.unused[i * static_cast<std::size_t>(format.users) + static_cast<std::size_t>(u)] = points[i];
+  }
 }
 
 PilotTimes::PilotTimes(const Design& design) noexcept {

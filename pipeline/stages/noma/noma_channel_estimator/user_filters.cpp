@@ -46,14 +46,16 @@ UserFilters::UserFilters(const Design& design, Scratch& scratch)
       root_(scratch.take<complex>(std::int64_t{e_.rx} * e_.rx)),
       white_(scratch.take<complex>(e_.pairs())),
       gram_(scratch.take<complex>(std::int64_t{e_.users} * e_.users)),
-      inverse_(scratch.take<complex>(std::int64_t{e_.users} * e_.users)),
+      factor_(scratch.take<complex>(std::int64_t{e_.users} * e_.users)),
+      inverse_(scratch.take<complex>(e_.users)),
       column_(scratch.take<complex>(std::max(e_.rx, e_.users))),
       filters_(scratch.take<cf32>(std::int64_t{e_.carriers} * e_.pairs())),
+      through_(scratch.take<cf32>(std::int64_t{e_.carriers} * e_.users * e_.users)),
       noise_(scratch.take<float>(std::int64_t{e_.carriers} * e_.users)) {}
 
-void UserFilters::design_for(const UserChannels& channels) noexcept {
+void UserFilters::design_for(const UserChannels& channels, const double* left) noexcept {
   measure_noise(channels);
-  for (int c = 0; c < e_.carriers; ++c) separate(channels, c);
+  for (int c = 0; c < e_.carriers; ++c) separate(channels, c, left);
 }
 
 /// The covariance of what is left of the pilots without all users; as many samples of white noise keep it definite as
@@ -79,9 +81,25 @@ void UserFilters::measure_noise(const UserChannels& channels) noexcept {
   take_lower_root(root_, e_.rx);
 }
 
-/// With b = L^-1 h and A = 1 + b^H b, the filters are L^-H b A^-1. A user's share in its output is 1 - A^-1(u, u), so
-/// A^-1(u, u) over that share is the noise of its symbols.
-void UserFilters::separate(const UserChannels& channels, int carrier) noexcept {
+/// Column `user` of A^-1, with A = 1 + d b^H b d; d is 1 for this user, and the root of what is left for others.
+void UserFilters::invert(int user, const double* left) noexcept {
+  const int users = e_.users;
+  const auto share = [&](int v) { return left == nullptr || v == user ? 1.0 : std::sqrt(left[v]); };
+  if (left != nullptr || user == 0) {
+    for (int v = 0; v < users; ++v)
+      for (int w = 0; w <= v; ++w)
+        factor_[v * users + w] = gram_[v * users + w] * (share(v) * share(w)) + (v == w ? 1.0 : 0.0);
+    take_lower_root(factor_, users);
+  }
+  std::fill_n(inverse_, users, complex(0));
+  inverse_[user] = 1;
+  solve_lower(factor_, users, inverse_);
+  solve_upper(factor_, users, inverse_);
+}
+
+/// With b = L^-1 h, the filters are L^-H b d A^-1. A user's share in its output is 1 - A^-1(u, u), so A^-1(u, u) over
+/// that share is the noise of its symbols.
+void UserFilters::separate(const UserChannels& channels, int carrier, const double* left) noexcept {
   const int users = e_.users, rx = e_.rx;
   const cf32* const h = channels.channel() + std::int64_t{carrier} * e_.pairs();
   for (int u = 0; u < users; ++u) {
@@ -90,25 +108,26 @@ void UserFilters::separate(const UserChannels& channels, int carrier) noexcept {
     solve_lower(root_, rx, b);
     for (int v = 0; v <= u; ++v) {
       complex sum = 0;
-      for (int r = 0; r < rx; ++r) sum += times(std::conj(b[r]), white_[v * rx + r]);
-      gram_[u * users + v] = sum;
+      for (int r = 0; r < rx; ++r) sum += times(std::conj(white_[v * rx + r]), b[r]);
+      gram_[u * users + v] = std::conj(sum);
     }
-    gram_[u * users + u] += 1;
   }
-  take_lower_root(gram_, users);
   for (int u = 0; u < users; ++u) {
-    complex* const own = inverse_ + u * users;  // column u of A^-1
-    std::fill_n(own, users, complex(0));
-    own[u] = 1;
-    solve_lower(gram_, users, own);
-    solve_upper(gram_, users, own);
+    invert(u, left);
     std::fill_n(column_, rx, complex(0));
-    for (int v = 0; v < users; ++v)
-      for (int r = 0; r < rx; ++r) column_[r] += times(white_[v * rx + r], own[v]);
+    for (int v = 0; v < users; ++v) {
+      const complex own = inverse_[v] * (left == nullptr || v == u ? 1.0 : std::sqrt(left[v]));
+      for (int r = 0; r < rx; ++r) column_[r] += times(white_[v * rx + r], own);
+    }
     double share = 0;
     for (int r = 0; r < rx; ++r) share += times(std::conj(column_[r]), white_[u * rx + r]).real();
     const bool heard = share > double{kLeastShare};
-    noise_[at(carrier, u)] = heard ? static_cast<float>(own[u].real() / share) : 0;
+    noise_[at(carrier, u)] = heard ? static_cast<float>(inverse_[u].real() / share) : 0;
+    for (int v = 0; v < users; ++v) {
+      complex sum = 0;
+      for (int r = 0; r < rx; ++r) sum += times(std::conj(column_[r]), white_[v * rx + r]);
+      through_[at(carrier, u) * users + v] = heard ? cf32(sum / share) : cf32(0);
+    }
     solve_upper(root_, rx, column_);
     cf32* const filter = filters_ + at(carrier, u) * rx;
     for (int r = 0; r < rx; ++r) filter[r] = heard ? cf32(column_[r] * (channels.scale(r) / share)) : cf32(0);
