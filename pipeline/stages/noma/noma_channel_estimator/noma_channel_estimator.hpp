@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -142,7 +143,14 @@ std::int64_t delays_of(const Config& config) noexcept;
 /// The two functions of time that show an offset: 1, and the pilot symbols' time with mean 0 and variance 1. `spread`
 /// is the time's deviation in seconds.
 struct PilotTimes {
-  explicit PilotTimes(const Design& design) noexcept;
+  explicit PilotTimes(const Design& design) noexcept {
+    const int count = design.extents.training;
+    double squares = 0;
+    const auto centred = [&](int s) { return (s - 0.5 * (count - 1)) * design.symbol_seconds; };
+    for (int s = 0; s < count; ++s) squares += centred(s) * centred(s);
+    spread = std::sqrt(squares / count);
+    for (int s = 0; s < count && spread > 0; ++s) slope[s] = static_cast<float>(centred(s) / spread);
+  }
   double spread = 0;
   float slope[kMostTraining] = {};
 };

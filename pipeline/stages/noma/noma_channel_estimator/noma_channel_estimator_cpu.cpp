@@ -77,7 +77,7 @@ class UserReceiver {
     for (int d = 0; d < e_.slots(); ++d) {
       const std::int64_t at = std::int64_t{d} * e_.users + u;
       if (d >= e_.data) {
-        expected_[at] = design_.unused[static_cast<std::size_t>((d - e_.data) * e_.users + u)];
+        expected_[at] = design_.unused[static_cast<std::size_t>(std::int64_t{d - e_.data} * e_.users + u)];
         unsure_[at] = 0;
         continue;
       }

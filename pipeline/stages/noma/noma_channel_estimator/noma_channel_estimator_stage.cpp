@@ -97,29 +97,31 @@ void Config::fields(FieldVisitor& v) {
 }
 
 StageEntry entry() {
-  return {.family = "noma",
-          .name = "noma_channel_estimator",
-          .summary = "separates NOMA users of different delays, offsets and modulations by filters of each carrier",
-          .inputs = {{.name = "carriers",
-                      .elements = {Element::cf32},
-                      .dims = "[frame][symbol][carrier][rx]",
-                      .example = {{"symbol", 34}, {"carrier", 144}, {"rx", 2}}},
-                     {.name = "soft",
-                      .elements = {Element::f32},
-                      .dims = "[frame][word][n]",
-                      .optional = true,
-                      .example = {{"word", 6}, {"n", 2304}}}},
-          .outputs = {{.name = "symbols", .can_omit = true},
-                      {.name = "llr", .can_omit = true},
-                      {.name = "bits", .can_omit = true},
-                      {.name = "model", .can_omit = true},
-                      {.name = "h", .can_omit = true},
-                      {.name = "modulation", .can_omit = true},
-                      {.name = "events", .tally = kEvents}},
-          .make = make_stage<NomaChannelEstimatorStage>,
-          .sample = "noma_channel_estimator: {users: 2}",
-          .host_only = true,
-          .tolerance = 1e-3};
+  return {
+      .family = "noma",
+      .name = "noma_channel_estimator",
+      .summary = "separates NOMA users of different delays, offsets and modulations by filters of each carrier",
+      .inputs = {{.name = "carriers",
+                  .elements = {Element::cf32},
+                  .dims = "[frame][symbol][carrier][rx]",
+                  .example = {{"symbol", 7}, {"carrier", 24}, {"rx", 2}}},
+                 {.name = "soft",
+                  .elements = {Element::f32},
+                  .dims = "[frame][word][n]",
+                  .optional = true,
+                  .example = {{"word", 6}, {"n", 40}}}},
+      .outputs = {{.name = "symbols", .can_omit = true},
+                  {.name = "llr", .can_omit = true},
+                  {.name = "bits", .can_omit = true},
+                  {.name = "model", .can_omit = true},
+                  {.name = "h", .can_omit = true},
+                  {.name = "modulation", .can_omit = true},
+                  {.name = "events", .tally = kEvents}},
+      .make = make_stage<NomaChannelEstimatorStage>,
+      .sample =
+          "noma_channel_estimator: {fft: 64, carriers: 24, prefix: 9, frame: 512, users: 2, training: 2, pilots: 40, "
+          "data: 60}",
+      .tolerance = 1e-3};
 }
 
 }  // namespace iqd::noma_channel_estimator

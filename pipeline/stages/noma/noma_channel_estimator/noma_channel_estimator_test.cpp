@@ -6,17 +6,18 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cmath>
 #include <limits>
-#include <numbers>
 #include <random>
 
 #include "pipeline/stages/noma/noma_channel_estimator/phase_line.hpp"
 #include "tests/support/stage_under_test.hpp"
+#include "tests/support/users_that_differ.hpp"
 
 namespace iqd::noma_channel_estimator {
 namespace {
 
+using testing::frames_of_users;
+using testing::FramesOfUsers;
 using ::testing::HasSubstr;
 using testing::same_bits;
 using testing::StageUnderTest;
@@ -48,46 +49,16 @@ PortShape carriers_in(std::int64_t rx, std::int64_t most, double rate_hz = kRate
   return shape;
 }
 
-struct UserBits {
-  std::vector<cf32> carriers;               // [frame][symbol][carrier][rx]
-  std::vector<std::vector<unsigned>> sent;  // [user][frame t]: numbers of points
-};
-
-/// Frames of two users with delays of their own and, in hertz, offsets; the window begins a sample early.
-UserBits frames_of_two(std::int64_t frames, double noise) {
-  constexpr double kDelays[] = {1, 4.5}, kOffsets[] = {120, -90};
-  constexpr SymbolMap kMaps[] = {SymbolMap::qpsk, SymbolMap::qam16};
-  std::mt19937 generator(3);
-  std::normal_distribution<double> normal(0, std::sqrt(0.5));
-  const auto gaussian = [&] { return std::complex<double>(normal(generator), normal(generator)); };
-  UserBits made{.carriers = std::vector<cf32>(at(frames * kFrameSize)), .sent = {{}, {}}};
-  const NomaFormat& f = kFrameFormat;
-  for (std::int64_t g = 0; g < frames; ++g) {
-    std::vector<std::complex<double>> y(at(kFrameSize));
-    for (std::int64_t u = 0; u < 2; ++u) {
-      std::complex<double> gains[kRx];
-      for (auto& gain : gains) gain = gaussian();
-      const auto pilots = f.pilot_points(u), fillers = f.filler_points(u);
-      for (std::int64_t s = 0; s < f.air.symbols(); ++s)
-        for (std::int64_t c = 0; c < f.air.carriers; ++c) {
-          const std::int64_t t = (s - 2) * 24 + c, d = t - f.pilot_slots();
-          std::complex<double> x = s == 0 ? static_cast<double>(f.air.frequency_of(c) % 2 == 0) : 1;
-          if (s >= 2 && d < 0) x = pilots[at(t)];
-          if (d >= f.data) x = fillers[at(d - f.data)];
-          if (d >= 0 && d < f.data) {
-            made.sent[at(u)].push_back(static_cast<unsigned>(generator() % (1u << bits_of(kMaps[u]))));
-            x = point_of(kMaps[u], made.sent[at(u)].back());
-          }
-          const double turns = kOffsets[u] * static_cast<double>(s * 72) / kRate -
-                               static_cast<double>(f.air.frequency_of(c)) * kDelays[u] / 64;
-          for (std::int64_t r = 0; r < kRx; ++r)
-            y[at((s * 24 + c) * kRx + r)] += gains[r] * x * std::polar(1.0, 2 * std::numbers::pi * turns);
-        }
-    }
-    for (std::int64_t i = 0; i < kFrameSize; ++i)
-      made.carriers[at(g * kFrameSize + i)] = cf32(y[at(i)] + noise * gaussian());
-  }
-  return made;
+/// Frames of two users with delays and offsets of their own.
+FramesOfUsers frames_of_two(std::int64_t frames, double noise) {
+  return frames_of_users({.format = kFrameFormat,
+                          .maps = {SymbolMap::qpsk, SymbolMap::qam16},
+                          .rx = kRx,
+                          .rate_hz = kRate,
+                          .noise = noise,
+                          .delays = {1, 4.5},
+                          .offsets = {120, -90}},
+                         frames);
 }
 
 struct UserResults {
@@ -104,10 +75,10 @@ class EstimatorOfUsers {
     const Document document = parse_document("{" + kKeys + "}", "test.yaml", problems);
     const Section section = read_fields(
         document.root, [&](FieldVisitor& v) { stage_->fields(v); }, problems);
-    const std::vector<PortShape> in{carriers_in(kRx, most)};
+    const std::vector<PortShape> in{carriers_in(kRx, most), {}};  // nothing is connected to `soft`
     std::vector<PortShape> out(entry().outputs.size(), in[0]);
-    Footprint footprint;
-    ShapeContext context{.in = in, .out = out, .footprint = {&footprint, 1}, .most_new = most, .section = section};
+    std::array<Footprint, 2> footprint;
+    ShapeContext context{.in = in, .out = out, .footprint = footprint, .most_new = most, .section = section};
     stage_->shape(context);
     EXPECT_TRUE(problems.empty());
     scratch_.resize(context.scratch_bytes, std::byte{0xff});
@@ -115,7 +86,7 @@ class EstimatorOfUsers {
   }
 
   /// Frames begin … end - 1, as a block; nothing is wanted but symbols if `alone`.
-  UserResults operator()(const UserBits& given, std::int64_t begin, std::int64_t end, bool alone = false) {
+  UserResults operator()(const FramesOfUsers& given, std::int64_t begin, std::int64_t end, bool alone = false) {
     const std::int64_t frames = end - begin;
     std::vector<cf32> x(given.carriers.begin() + begin * kFrameSize, given.carriers.begin() + end * kFrameSize);
     UserResults y{.symbols = std::vector<cf32>(at(frames * 2 * 115)),
@@ -149,7 +120,7 @@ class EstimatorOfUsers {
 };
 
 TEST(NomaChannelEstimator, UsersWithTheirOwnDelaysAndOffsetsAreSeparated) {
-  const UserBits given = frames_of_two(3, 0.05);
+  const FramesOfUsers given = frames_of_two(3, 0.05);
   const UserResults y = EstimatorOfUsers(3)(given, 0, 3);
   constexpr double kOffsets[] = {120, -90};
   for (std::int64_t g = 0; g < 3; ++g)
@@ -170,7 +141,7 @@ TEST(NomaChannelEstimator, UsersWithTheirOwnDelaysAndOffsetsAreSeparated) {
 }
 
 TEST(NomaChannelEstimator, HowFramesComeInBlocksDoesNotMatter) {
-  UserBits given = frames_of_two(4, 0.1);
+  FramesOfUsers given = frames_of_two(4, 0.1);
   given.carriers[at(2 * kFrameSize + 700)] = {std::numeric_limits<float>::quiet_NaN(), 0};
   EstimatorOfUsers estimate(4);
   const UserResults whole = estimate(given, 0, 4);
@@ -220,7 +191,7 @@ TEST(NomaChannelEstimator, APhaseThatTurnsSteadilyIsFollowed) {
 
 TEST(NomaChannelEstimator, RefusesWhatCannotBe) {
   const auto complaint = [](const std::string& yaml, const PortShape& in) {
-    return StageUnderTest(entry(), yaml, {in}).complaints();
+    return StageUnderTest(entry(), yaml, {in, {}}).complaints();
   };
   const PortShape in = carriers_in(2, 1);
   EXPECT_THAT(complaint("{}", in), HasSubstr("has to be [frame][symbol 34][carrier 144][rx]"));

@@ -94,13 +94,4 @@ void set_words(Design& d, const NomaFormat& format, std::int64_t n) {
   }
 }
 
-PilotTimes::PilotTimes(const Design& design) noexcept {
-  const int count = design.extents.training;
-  double squares = 0;
-  const auto centred = [&](int s) { return (s - 0.5 * (count - 1)) * design.symbol_seconds; };
-  for (int s = 0; s < count; ++s) squares += centred(s) * centred(s);
-  spread = std::sqrt(squares / count);
-  for (int s = 0; s < count && spread > 0; ++s) slope[s] = static_cast<float>(centred(s) / spread);
-}
-
 }  // namespace iqd::noma_channel_estimator

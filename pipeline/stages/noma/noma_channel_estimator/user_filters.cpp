@@ -41,8 +41,7 @@ void solve_upper(const wide* l, int order, wide* x) noexcept {
 }  // namespace
 
 UserFilters::UserFilters(const Design& design, Scratch& scratch)
-    : design_(design),
-      e_(design.extents),
+    : e_(design.extents),
       root_(scratch.take<complex>(std::int64_t{e_.rx} * e_.rx)),
       white_(scratch.take<complex>(e_.pairs())),
       gram_(scratch.take<complex>(std::int64_t{e_.users} * e_.users)),

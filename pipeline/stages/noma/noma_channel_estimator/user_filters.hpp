@@ -33,7 +33,6 @@ class UserFilters {
   void invert(int user, const double* left) noexcept;
   std::int64_t at(int carrier, int user) const noexcept { return std::int64_t{carrier} * e_.users + user; }
 
-  const Design& design_;
   const Extents e_;
   complex* root_;     // [rx][rx]: L of the noise's covariance, lower triangle
   complex* white_;    // [user][rx]: L^-1 h

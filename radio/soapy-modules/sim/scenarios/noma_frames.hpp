@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "signal/channels/array_channel.hpp"
+#include "signal/codes/ldpc_code.hpp"
 #include "signal/formats/noma_format.hpp"
 
 namespace iqd::sim {

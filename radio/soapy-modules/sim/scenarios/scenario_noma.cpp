@@ -8,6 +8,7 @@
 #include "radio/soapy-modules/sim/scenarios/format.hpp"
 #include "radio/soapy-modules/sim/scenarios/noma_frames.hpp"
 #include "radio/soapy-modules/sim/scenarios/scenario.hpp"
+#include "signal/codes/ldpc_code.hpp"
 #include "signal/formats/pn_sequence.hpp"
 
 namespace iqd::sim {
