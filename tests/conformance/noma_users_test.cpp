@@ -100,7 +100,7 @@ std::vector<UsersCase> users_cases() {
       .format = kShortFrame, .maps = {qpsk, qam16, bpsk}, .rx = 4, .delays = {1, 4.5, 3}, .offsets = {120, -90, 300}};
   UsersThatDiffer one = three, dead = three, wide = three;
   one.format.users = 1, one.format.training = 1, one.format.pilots = 20, one.format.data = 5;
-  one.maps = {qam16}, one.delays = {2}, one.offsets = {0}, one.noise = 0.01;
+  one.maps = {qam16}, one.delays = {2}, one.offsets = {0}, one.noise = 0.05;
   wide.format = NomaFormat{};
   wide.maps = {qpsk, qam16, qpsk, qam16, qpsk, qam16};
   wide.rx = 16, wide.rate_hz = 30.72e6, wide.noise = 0.18;

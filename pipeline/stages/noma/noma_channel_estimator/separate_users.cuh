@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kFilterThreads) separate_users(const UserJob j
       d.through[at * users + v] = heard ? narrow({sum.x / own, sum.y / own}) : float2{0, 0};
     }
     __syncthreads();
-    // The last thread makes the filter while the others go on to the next user.
+    // The last thread makes the filter while the others continue with the next user.
     if (thread == kFilterThreads - 1) {
       solve_upper(d.root, rx, column);
       for (int r = 0; r < rx; ++r) {
