@@ -89,6 +89,15 @@ class NomaCoded(iqd.SystemTest):
         errors = sum(counted["ber_meter", "packet_errors", str(user)] for user in range(6))
         self.assertEqual(errors, counted["decoder", "failed"])
 
+    def test_what_is_lost_takes_its_frame_along(self):
+        lossy = self.document(slower=100, changes=[("echo=-6", "echo=-6,overflow_every=300000,overflow_lost=100")])
+        messages, counted = self.play(lossy, 4)
+        frames = sum(len(m.x) for m in messages["bits"])
+        self.assertGreater(frames, 0)
+        self.assertGreater(counted["ofdm_sync", "cut"], 0)
+        self.assertEqual(counted["ldpc_decoder", "words"], 27 * frames)
+        self.assertEqual(counted["ldpc_decoder", "failed"], 0)
+
     def test_apsm_does_not_receive_them(self):
         """What a detector with one filter for all carriers makes of them: the reason for this receiver."""
         changes = [("- noma_channel_estimator: {modulation: [qpsk, 16qam, qpsk, 16qam, qpsk, 16qam], early: 38}",
