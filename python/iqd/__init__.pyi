@@ -312,7 +312,7 @@ def stage(entry: Literal["soqpsk_detector"], /, *, differential: bool = ..., llr
     'decides the bits of SOQPSK packets'
 
 @overload
-def stage(entry: Literal["ber_meter"], /, *, sequence: str | float | bool, name: str = ...,
+def stage(entry: Literal["ber_meter"], /, *, sequence: str | float | bool, words: Any = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'counts bit and packet errors against a known sequence'
 
@@ -331,8 +331,8 @@ def stage(entry: Literal["ofdm_sync"], /, *, carriers: int = ..., fft: int = ...
     'finds OFDM frames in the signals of several antennas and cuts them out'
 
 @overload
-def stage(entry: Literal["ofdm_demod"], /, *, carriers: int = ..., fft: int = ..., frame: int = ...,
-          pilot_every: int = ..., prefix: int = ..., tx: int = ..., name: str = ...,
+def stage(entry: Literal["ofdm_demod"], /, *, carriers: int = ..., early: int = ..., fft: int = ...,
+          frame: int = ..., pilot_every: int = ..., prefix: int = ..., tx: int = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'removes the cyclic prefixes of OFDM frames and transforms their symbols into carriers'
 
@@ -387,8 +387,9 @@ def stage(entry: Literal["lmmse_detector"], /, *, extrinsic: bool = ..., llr: Li
 @overload
 def stage(entry: Literal["ldpc_decoder"], /, *, code: str | float | bool = ...,
           crc: Literal['none', '16', '24a', '24b'] = ..., early_stop: bool = ...,
-          interleave: Literal['off', 'frame', False] = ..., iterations: int = ..., nr: Mapping[str, Any] = ...,
-          scale: float = ..., name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+          interleave: Literal['off', 'frame', 'user', False] = ..., iterations: int = ..., modulation: Any = ...,
+          nr: Mapping[str, Any] = ..., scale: float = ..., name: str = ...,
+          from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'decodes LDPC words by layered min-sum'
 
 @overload
@@ -424,8 +425,16 @@ def stage(entry: Literal["noma_slots"], /, *, carriers: int = ..., data: int = .
     'extracts pilots and data from the carriers of NOMA frames, and corrects timing and frequency'
 
 @overload
-def stage(entry: Literal["noma_modulator"], /, *, amplitude: Any = ..., carriers: int = ..., data: int = ...,
-          fft: int = ..., frame: int = ..., modulation: Literal['bpsk', 'qpsk', '16qam', '64qam', '256qam'] = ...,
+def stage(entry: Literal["noma_channel_estimator"], /, *, carriers: int = ..., data: int = ..., early: int = ...,
+          em: int = ..., fft: int = ..., frame: int = ..., modulation: Any = ..., pilots: int = ...,
+          prefix: int = ..., rounds: int = ..., step: float = ..., training: int = ..., users: int = ...,
+          name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+    'separates NOMA users of different delays, offsets and modulations by filters of each carrier'
+
+@overload
+def stage(entry: Literal["noma_modulator"], /, *, amplitude: Any = ..., carriers: int = ...,
+          code: str | float | bool = ..., crc: Literal['none', '16', '24a', '24b'] = ..., data: int = ...,
+          fft: int = ..., frame: int = ..., modulation: Any = ..., nr: Mapping[str, Any] = ...,
           payload: Literal['pn9', 'pn15', 'pn23'] = ..., pilots: int = ..., prefix: int = ..., training: int = ...,
           user: int = ..., users: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:

@@ -49,6 +49,14 @@ std::vector<double> Arguments::numbers(const std::string& key, std::int64_t coun
   return values;
 }
 
+std::vector<double> Arguments::numbers_or_one(const std::string& key, std::int64_t count,
+                                              const std::string& each) const {
+  const std::string all = text(key, "");
+  if (all.empty()) return {};
+  if (all.find('/') == std::string::npos) return std::vector<double>(static_cast<std::size_t>(count), *number(key));
+  return numbers(key, count, each);
+}
+
 std::int64_t Arguments::count(const std::string& key, std::int64_t otherwise, std::int64_t low,
                               std::int64_t high) const {
   const std::optional<double> value = number(key);
@@ -78,6 +86,20 @@ std::size_t Arguments::choice(const std::string& key, std::string_view otherwise
   std::string known;
   for (const std::string_view name : names) known.append(known.empty() ? "" : ", ").append(name);
   refuse(key, value, "expected one of: " + known);
+}
+
+std::vector<std::size_t> Arguments::choices(const std::string& key, std::string_view otherwise,
+                                            std::span<const std::string_view> names, std::int64_t count,
+                                            const std::string& each) const {
+  const std::string all = text(key, std::string(otherwise));
+  std::vector<std::size_t> chosen;
+  std::istringstream stream(all);
+  for (std::string one; std::getline(stream, one, '/');)
+    chosen.push_back(Arguments(module_, {{key, one}}).choice(key, otherwise, names));
+  if (chosen.size() == 1) chosen.resize(static_cast<std::size_t>(count), chosen.front());
+  if (std::ssize(chosen) != count)
+    refuse(key, all, "expected one word, or " + std::to_string(count) + " separated by /, " + each);
+  return chosen;
 }
 
 std::optional<std::string> Arguments::unknown(std::initializer_list<std::string_view> known) const {

@@ -28,6 +28,21 @@ complex scattered(std::uint64_t seed, std::int64_t path) {
   return std::polar(std::sqrt(-std::log(uniform(mix(key)))), 2 * std::numbers::pi * uniform(mix(key + 1)));
 }
 
+constexpr int kPathWaves = 16;  // of a path that fades
+
+/// The same when it fades, of mean power 1.
+complex faded(std::uint64_t seed, std::int64_t path, double turns) {
+  const std::uint64_t key = mix(mix(~seed) + static_cast<std::uint64_t>(path));
+  complex sum = 0;
+  for (int w = 0; w < kPathWaves; ++w) {
+    const double towards =
+        2 * std::numbers::pi * (w + uniform(mix(key + 2 * static_cast<std::uint64_t>(w)))) / kPathWaves;
+    const double phase = uniform(mix(key + 2 * static_cast<std::uint64_t>(w) + 1));
+    sum += std::polar(1 / std::sqrt(double{kPathWaves}), 2 * std::numbers::pi * (turns * std::cos(towards) + phase));
+  }
+  return sum;
+}
+
 std::int64_t columns_of(std::int64_t antennas) {
   std::int64_t rows = 1;
   for (std::int64_t r = 1; r * r <= antennas; ++r)
@@ -70,8 +85,10 @@ complex ArrayChannel::gain(std::int64_t antenna, std::int64_t user, double secon
   const double turns = along + drawn(options_.seed, user, kPhase);
   const double rice = std::pow(10.0, options_.rice_db / 10);
   const complex direct = std::polar(std::sqrt(rice / (rice + 1)), 2 * std::numbers::pi * turns);
-  const complex rest = scattered(options_.seed, user * options_.antennas + antenna) / std::sqrt(rice + 1);
-  return std::sqrt(power(user)) * (direct + rest);
+  const std::int64_t path = user * options_.antennas + antenna;
+  const complex rest = options_.doppler_hz > 0 ? faded(options_.seed, path, options_.doppler_hz * seconds)
+                                               : scattered(options_.seed, path);
+  return std::sqrt(power(user)) * (direct + rest / std::sqrt(rice + 1));
 }
 
 }  // namespace iqd

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "signal/formats/pn_sequence.hpp"
 
@@ -78,7 +79,10 @@ struct NomaFrameMaker::Pieces : FftRoom {
 };
 
 NomaFrameMaker::NomaFrameMaker(const NomaFormat& format, SymbolMap map)
-    : format_(format), map_(map), plan_(format.air.fft, FftPlan::Direction::inverse) {
+    : NomaFrameMaker(format, std::vector<SymbolMap>(static_cast<std::size_t>(format.users), map)) {}
+
+NomaFrameMaker::NomaFrameMaker(const NomaFormat& format, std::vector<SymbolMap> maps)
+    : format_(format), maps_(std::move(maps)), plan_(format.air.fft, FftPlan::Direction::inverse) {
   const OfdmReference reference(format.air);
   for (const float value : reference.sync()) common_.emplace_back(value);
   for (const float value : reference.training()) common_.emplace_back(value);
@@ -87,7 +91,10 @@ NomaFrameMaker::NomaFrameMaker(const NomaFormat& format, SymbolMap map)
     pilots_.insert(pilots_.end(), pilots.begin(), pilots.end());
     fillers_.insert(fillers_.end(), fillers.begin(), fillers.end());
   }
-  for (unsigned number = 0; number < 1u << bits_of(map); ++number) points_.push_back(point_of(map, number));
+  for (const SymbolMap map : maps_) {
+    std::vector<cf32>& points = points_.emplace_back();
+    for (unsigned number = 0; number < 1u << bits_of(map); ++number) points.push_back(point_of(map, number));
+  }
 }
 
 std::size_t NomaFrameMaker::scratch_bytes() const noexcept {
@@ -106,7 +113,8 @@ void NomaFrameMaker::fill(std::int64_t symbol, std::int64_t user, std::span<cons
     std::copy_n(pilots_.data() + user * format_.pilot_slots() + slot, count, carriers);
     return;
   }
-  const int each = bits_of(map_);
+  const int each = bits_of(map_of(user));
+  const std::vector<cf32>& points = points_[static_cast<std::size_t>(user)];
   const std::int64_t unused = format_.data_slots() - format_.data;
   for (std::int64_t c = 0; c < count; ++c) {
     const std::int64_t d = slot - format_.pilot_slots() + c;
@@ -116,7 +124,7 @@ void NomaFrameMaker::fill(std::int64_t symbol, std::int64_t user, std::span<cons
     }
     unsigned number = 0;
     for (int b = 0; b < each; ++b) number = number << 1 | (bits[static_cast<std::size_t>(d * each + b)] & 1u);
-    carriers[c] = points_[number];
+    carriers[c] = points[number];
   }
 }
 

@@ -60,14 +60,16 @@ struct NomaFormat {
 class NomaFrameMaker {
  public:
   NomaFrameMaker(const NomaFormat& format, SymbolMap map);
+  /// `maps`: of each user.
+  NomaFrameMaker(const NomaFormat& format, std::vector<SymbolMap> maps);
   std::size_t scratch_bytes() const noexcept;
-  /// `bits`: [user_bits(map)], only the lowest bit of each counts; `out`: [frame]. Any thread, each with its own
+  /// `bits`: [user_bits(map_of(user))], only the lowest bit of each counts; `out`: [frame]. Any thread, each with its own
   /// scratch.
   void make(std::int64_t user, double amplitude, std::span<const std::uint8_t> bits, cf32* out,
             std::byte* scratch) const noexcept;
 
   const NomaFormat& format() const noexcept { return format_; }
-  SymbolMap map() const noexcept { return map_; }
+  SymbolMap map_of(std::int64_t user) const noexcept { return maps_[static_cast<std::size_t>(user)]; }
 
  private:
   struct Pieces;
@@ -75,12 +77,12 @@ class NomaFrameMaker {
   void fill(std::int64_t symbol, std::int64_t user, std::span<const std::uint8_t> bits, cf32* carriers) const noexcept;
 
   NomaFormat format_;
-  SymbolMap map_;
+  std::vector<SymbolMap> maps_;  // [user]
   FftPlan plan_;
-  std::vector<cf32> common_;   // [symbol 0, 1][carrier]
-  std::vector<cf32> pilots_;   // [user][pilot slot]
-  std::vector<cf32> fillers_;  // [user][unused data slot]
-  std::vector<cf32> points_;   // [symbol number]
+  std::vector<cf32> common_;               // [symbol 0, 1][carrier]
+  std::vector<cf32> pilots_;               // [user][pilot slot]
+  std::vector<cf32> fillers_;              // [user][unused data slot]
+  std::vector<std::vector<cf32>> points_;  // [user][symbol number]
 };
 
 }  // namespace iqd

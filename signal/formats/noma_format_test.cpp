@@ -10,6 +10,7 @@
 #include <random>
 
 #include "signal/formats/pn_sequence.hpp"
+#include "tests/support/pn_bits.hpp"
 
 namespace iqd {
 namespace {
@@ -130,6 +131,21 @@ TEST(NomaFrameMaker, SamplesAreTheSumOfCarriers) {
               << symbol << ' ' << n;
         }
     }
+  }
+}
+
+TEST(NomaFrameMaker, EachUserHasItsOwnMap) {
+  const NomaFormat f = kSmall;
+  const std::vector<SymbolMap> maps{SymbolMap::qam64, SymbolMap::bpsk, SymbolMap::qpsk};
+  const NomaFrameMaker mixed(f, maps);
+  const std::vector<std::uint8_t> bits = testing::pn_bits(15, 3, f.user_bits(SymbolMap::qam64));
+  for (std::int64_t u = 0; u < f.users; ++u) {
+    const NomaFrameMaker alike(f, maps[static_cast<std::size_t>(u)]);
+    std::vector<std::byte> scratch(mixed.scratch_bytes());
+    std::vector<cf32> y(static_cast<std::size_t>(f.air.frame)), expected(y.size());
+    mixed.make(u, 1, bits, y.data(), scratch.data());
+    alike.make(u, 1, bits, expected.data(), scratch.data());
+    for (std::size_t n = 0; n < y.size(); ++n) ASSERT_LT(std::abs(y[n] - expected[n]), 1e-6f) << u << ' ' << n;
   }
 }
 

@@ -26,6 +26,7 @@ struct OfdmFormat {
   std::int64_t frame = 7680;    // samples
   std::int64_t tx = 2;          // transmit antennas
   std::int64_t pilot_every = 25;
+  std::int64_t window = -1;  // samples by which a receiver's window begins before a symbol; -1: an eighth of the prefix
 
   std::int64_t symbol() const noexcept { return prefix + fft; }
   std::int64_t symbols() const noexcept { return frame / symbol(); }
@@ -34,7 +35,7 @@ struct OfdmFormat {
   std::int64_t data_carriers() const noexcept { return carriers - pilots(); }
   /// Samples by which a receiver's window begins before a symbol, inside the prefix: paths may arrive early() before
   /// the frame's timing, and prefix - early() after it.
-  std::int64_t early() const noexcept { return prefix / 8; }
+  std::int64_t early() const noexcept { return window < 0 ? prefix / 8 : window; }
   /// Samples of the frame before the first symbol's transform, and before the others'.
   std::int64_t first_prefix() const noexcept { return frame - symbols() * symbol() + prefix; }
   std::int64_t begin_of(std::int64_t symbol_number) const noexcept { return first_prefix() + symbol_number * symbol(); }

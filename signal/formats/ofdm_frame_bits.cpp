@@ -8,10 +8,9 @@
 #include "signal/filters/scratch.hpp"
 
 namespace iqd {
-namespace {
 
-/// Bits first, first + 1, …. From b(n) = b(n - tap) ^ b(n - order) follows b(n) = b(n - 16 tap) ^ b(n - 16 order), the
-/// 16th power of the polynomial: it computes many bits at once, seven times as fast as one by one.
+/// From b(n) = b(n - tap) ^ b(n - order) follows b(n) = b(n - 16 tap) ^ b(n - 16 order), the 16th power of the
+/// polynomial: it computes many bits at once, seven times as fast as one by one.
 void take_bits(const PnSequence& pn, std::int64_t first, std::span<std::uint8_t> bits) noexcept {
   const std::size_t step = 16 * static_cast<std::size_t>(pn.tap()), reach = 16 * static_cast<std::size_t>(pn.order());
   std::uint32_t state = pn.state_at(first);
@@ -25,8 +24,6 @@ void take_bits(const PnSequence& pn, std::int64_t first, std::span<std::uint8_t>
                    bits.begin() + static_cast<std::ptrdiff_t>(n), std::bit_xor<>());
   }
 }
-
-}  // namespace
 
 OfdmFrameBits::OfdmFrameBits(std::int64_t bits, const std::optional<WordCode>& code, int payload)
     : bits_(bits), words_(code ? bits / code->n() : 0), sequence_(payload) {

@@ -14,6 +14,9 @@
 
 namespace iqd {
 
+/// Bits first, first + 1, … of a sequence.
+void take_bits(const PnSequence& pn, std::int64_t first, std::span<std::uint8_t> bits) noexcept;
+
 /// The data bits of a frame: from a pseudo-random sequence that continues from frame to frame, or given by the sender;
 /// uncoded, or as words of a code.
 ///

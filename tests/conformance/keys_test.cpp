@@ -140,6 +140,11 @@ std::vector<Keys> all_keys() {
   for (const char* keys : {"{timing: false}", "{drift: false}", "{users: 32, training: 20, pilots: 2801, data: 100}",
                            "{users: 1, training: 1, pilots: 3, data: 1}"})
     all.push_back({"noma_slots", keys});
+  for (const char* keys : {"users: 2, training: 2, pilots: 40, data: 60, step: 3",
+                           "users: 2, training: 2, pilots: 48, data: 60, em: 0, rounds: 1",
+                           "users: 2, training: 1, pilots: 20, data: 60, early: 3"})
+    all.push_back(
+        {"noma_channel_estimator", fmt::format("{{fft: 64, carriers: 24, prefix: 9, frame: 512, {}}}", keys)});
   for (const char* keys : {"{average: carry, memory: 5}", "{average: packet}"})
     all.push_back({"packet_estimator", keys});
   for (const char* keys : {"{kinds: [cma, zf, fde2]}", "{kinds: [fde1]}"}) all.push_back({"equalizer", keys});

@@ -10,6 +10,8 @@ import functools
 
 import numpy as np
 
+from ldpc_model import K, N, encode
+
 BITS = {"bpsk": 1, "qpsk": 2, "16qam": 4, "64qam": 6, "256qam": 8}
 TAPS = {9: 5, 15: 14, 23: 18}
 
@@ -96,7 +98,27 @@ class Format:
         return self.data * BITS[modulation]
 
     def frame_bits(self, modulation):
-        return self.users * self.user_bits(modulation)
+        return sum(self.user_bits(m) for m in self.each(modulation))
+
+    def each(self, modulation):
+        """One word for all users, or a list: the modulation of each user."""
+        return [modulation] * self.users if isinstance(modulation, str) else list(modulation)
+
+    def information_bits(self, modulation, code="none"):
+        """[u]"""
+        return [bits if code == "none" else bits // N * K for bits in map(self.user_bits, self.each(modulation))]
+
+    def data_bits(self, information, modulation, code="none"):
+        """A frame's data bits from the information bits of all users."""
+        parts = []
+        ends = np.cumsum(self.information_bits(modulation, code))[:-1]
+        for m, own in zip(self.each(modulation), np.split(information, ends)):
+            if code != "none":
+                words = encode(own.reshape(-1, K))
+                filler = pn(15, words.size, self.user_bits(m) - words.size)
+                own = np.r_[words.T.reshape(-1), filler]
+            parts.append(own)
+        return np.concatenate(parts)
 
     def pilot_points(self, u):
         """[t]: of all slots; the receiver uses the first `pilots`."""
@@ -108,7 +130,9 @@ class Format:
         even = np.flatnonzero(self.frequencies % 2 == 0)
         x[0][:, even] = np.sqrt(2) * signs(15, 20000, len(even))
         x[1] = signs(15, 4096, self.carriers)
-        points = mapped(bits.reshape(self.users, self.data, BITS[modulation]))
+        each = self.each(modulation)
+        ends = np.cumsum([self.user_bits(m) for m in each])[:-1]
+        points = [mapped(own.reshape(self.data, BITS[m])) for m, own in zip(each, np.split(bits, ends))]
         for u in range(self.users):
             filler = known_points(2**20 + u * self.data_slots, self.data_slots)[self.data:]
             x[2:, u] = np.r_[self.pilot_points(u), points[u], filler].reshape(-1, self.carriers)
@@ -127,14 +151,15 @@ class Format:
         """[u][n] of one frame's bits."""
         return self.samples_of(self.carriers_of(bits, modulation))
 
-    def payload(self, frame, modulation, order=23):
-        count = self.frame_bits(modulation)
+    def payload(self, frame, modulation, order=23, code="none"):
+        """Information bits of all users."""
+        count = sum(self.information_bits(modulation, code))
         return pn(order, frame * count, count)
 
-    def frames(self, count, modulation, order=23):
+    def frames(self, count, modulation, order=23, code="none"):
         """[u][n]: frames 0, 1, … with the known payload."""
-        return np.concatenate([self.frame_of(self.payload(i, modulation, order), modulation) for i in range(count)],
-                              axis=1)
+        payloads = (self.payload(i, modulation, order, code) for i in range(count))
+        return np.concatenate([self.frame_of(self.data_bits(p, modulation, code), modulation) for p in payloads], axis=1)
 
 
 SIX = Format()

@@ -30,6 +30,8 @@ RECEIVER = ["preamble_search", "packet_estimator", "equalizer", "soqpsk_detector
 FRONT_END = ["ofdm_sync", "ofdm_demod", "mimo_channel_estimator"]
 NOMA_FRAME = "{fft: 2048, carriers: 144, prefix: 144, frame: 74528, tx: 1}"
 NOMA = [f"- ofdm_sync: {NOMA_FRAME}", f"- ofdm_demod: {NOMA_FRAME}", "noma_slots"]
+SMALL_FRAME = "{fft: 64, carriers: 24, prefix: 9, frame: 512, tx: 1, pilot_every: 2}"
+NOMA_SMALL = [f"- ofdm_sync: {SMALL_FRAME}", f"- ofdm_demod: {SMALL_FRAME}"]
 DOCUMENT = """name: plan
 source: {soapy: {args: driver=iqdsim, rate: 20 MS/s}}
 block: 65536
@@ -148,13 +150,13 @@ class Commands(iqd.SystemTest):
                   **{name: FRONT_END for name in samples if name.endswith("_detector") and name not in RECEIVER},
                   "ldpc_decoder": [*FRONT_END, "mtt_detector"],
                   "ldpc_encoder": [*FRONT_END, "mtt_detector", "ldpc_decoder"],
-                  "ofdm_clock": FRONT_END[:2], "noma_slots": NOMA[:2], "lls_detector": NOMA, "apsm_detector": NOMA}
+                  "ofdm_clock": FRONT_END[:2], "noma_slots": NOMA[:2], "noma_channel_estimator": NOMA_SMALL, "lls_detector": NOMA, "apsm_detector": NOMA}
         for name in samples:
             if name == "genie_detector":
                 continue  # no stage outputs its kind of channel: it is for arrays
             chain = "\n  ".join(samples.get(stage, stage) for stage in [*before.get(name, []), name])
             chain = chain.replace("ber_meter: {", "ber_meter: {from: soqpsk_detector.bits, ")  # one of several outputs
-            channels = 2 if set(before.get(name, [])) & {*FRONT_END, *NOMA} else 1
+            channels = 2 if set(before.get(name, [])) & {*FRONT_END, *NOMA, *NOMA_SMALL} else 1
             self.ok("check", self.write(f"source: {{generate: {{rate: 1e6, channels: {channels}}}}}\nstages:\n  {chain}\n"))
 
     def test_stages_of_samples_refuse_frames(self):

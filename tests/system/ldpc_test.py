@@ -103,6 +103,37 @@ class Ldpc(iqd.SystemTest):
             np.testing.assert_array_equal(decoded.reshape(bits.shape), bits)
             self.assertEqual(events.reshape(-1, 2).sum(0).tolist(), [6, 0])
 
+    def test_posteriors(self):
+        _, llr = model.sent(6, 1.6, np.random.default_rng(8))
+        llr = llr.astype(np.float32)
+        [bits, out, one] = [*self.execute("ldpc_decoder", ("llr", llr), ("bits", "llr_out")),
+                            *self.execute("ldpc_decoder", ("llr", llr), ("llr_out",), "--config", "iterations=1")]
+        self.assertEqual(out.shape, llr.shape)
+        np.testing.assert_array_equal(out[:, :model.K] < 0, bits)
+        self.assertTrue(model.holds(out < 0).any())
+        self.assertGreater(abs(out).mean(), 2 * abs(llr).mean())
+        self.assertTrue((one != llr).mean() > 0.99)
+        frames = self.execute("ldpc_decoder", ("llr", llr.reshape(2, 3, model.N)), ("llr_out",))[0]
+        np.testing.assert_array_equal(frames.reshape(out.shape), out)
+
+    def test_words_of_users(self):
+        """Three users of 2, 4 and 1 bits on 2,400 points: 2, 4 and 1 words."""
+        bits, llr = model.sent(14, 2.5, np.random.default_rng(7))
+        points, each = 2400, (2, 4, 1)
+        frames = np.full((2, 3, points, 4), np.nan, np.float32)
+        words = iter(llr.astype(np.float32))
+        for frame in frames:
+            for own, m in zip(frame, each):
+                count = points * m // model.N
+                woven = np.full(points * m, 7, np.float32)
+                woven[:count * model.N] = np.stack([next(words) for _ in range(count)]).T.reshape(-1)
+                own[:, :m] = woven.reshape(points, m)
+        keys = ("--config", "modulation=[qpsk, 16qam, bpsk]")
+        decoded, iterations, events = self.decode(frames, *keys, interleave="user")
+        self.assertEqual((decoded.shape, iterations.shape), ((2, 7, model.K), (2, 7)))
+        np.testing.assert_array_equal(decoded.reshape(bits.shape), bits)
+        self.assertEqual(events.reshape(-1, 2).sum(0).tolist(), [14, 0])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -94,6 +94,22 @@ class Modulator(iqd.SystemTest):
                           f"payload=pn{payload}")
             self.check(y, form.frames(2, modulation, payload))
 
+    def test_coded_frames_of_unlike_users(self):
+        for form, modulation in ((model.SIX, ["qpsk", "16qam", "64qam", "bpsk", "256qam", "qpsk"]), (model.SIX, "16qam")):
+            text = modulation if isinstance(modulation, str) else f"[{', '.join(modulation)}]"
+            keys = [f"modulation={text}", "code=80216e_2304_1_2"]
+            y = self.made(np.zeros(2 * form.frame, np.complex64), form, *keys)
+            expected = form.frames(2, modulation, code="80216e_2304_1_2")
+            self.check(y, expected)
+            y = self.made(np.zeros(form.frame, np.complex64), form, *keys, "user=2", rows=1)
+            self.check(y, expected[2:3, :form.frame])
+
+    def test_bits_become_words_of_each_user(self):
+        modulation = ["16qam", "qpsk", "64qam", "qpsk", "qpsk", "qpsk"]
+        bits = np.random.default_rng(2).integers(0, 2, sum(model.SIX.information_bits(modulation, "ldpc")), np.uint8)
+        y = self.made(bits, model.SIX, f"modulation=[{', '.join(modulation)}]", "code=80216e_2304_1_2")
+        self.check(y, model.SIX.frame_of(model.SIX.data_bits(bits, modulation, "ldpc"), modulation))
+
     def test_one_user_alone(self):
         expected = model.SIX.frames(2, "16qam")
         for u in (0, 3, 5):

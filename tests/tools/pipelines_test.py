@@ -287,6 +287,9 @@ class Pipelines(unittest.TestCase):
     def test_noma_16x6(self):
         self.check("noma_16x6")
 
+    def test_noma_coded(self):
+        self.check("noma_coded")  # system/noma_coded runs it at a lower rate
+
     def test_noma_tx(self):
         self.check("noma_tx")
         _, pipelines, _ = self.run_for_a_moment("noma_tx")

@@ -26,6 +26,20 @@ inline void format_fields(FieldVisitor& v, OfdmFormat& format) {
   v.field("pilot_every", format.pilot_every, {.help = "one in this many carriers is a pilot", .low = 2, .high = 8190});
 }
 
+/// Where a receiver's window begins.
+inline void window_field(FieldVisitor& v, OfdmFormat& format) {
+  v.field("early", format.window,
+          {.help = "samples inside the prefix by which the window begins before a symbol; -1: an eighth of the prefix",
+           .low = -1,
+           .high = 4096});
+}
+/// Reports a window that begins before the prefix; returns true if it does not.
+inline bool check_window(const OfdmFormat& format, const Section& section) {
+  if (format.window <= format.prefix) return true;
+  section.problem("early", fmt::format("has to be at most the prefix, {}; it is {}", format.prefix, format.window));
+  return false;
+}
+
 /// Reports what is wrong with the format to the section; true if nothing is.
 inline bool check_format(const OfdmFormat& format, const Section& section) {
   const auto fault = format.fault();

@@ -112,6 +112,79 @@ TEST(SimNoma, TheCarrierFitsThePeriod) {
   EXPECT_LT(largest_error(turned, 0, 2 * kFrameNoma, expected), 2 * kStep);
 }
 
+/// Carriers of all symbols but the first, of a window that begins `early` samples before each symbol.
+std::vector<complex> carriers_of(const NomaFormat& format, const Samples& x, std::size_t first, std::int64_t early) {
+  std::vector<complex> all;
+  for (std::int64_t s = 1; s < format.air.symbols(); s += 8)
+    for (std::int64_t c = 0; c < format.air.carriers; c += 7) {
+      complex sum = 0;
+      for (std::int64_t n = 0; n < format.air.fft; ++n) {
+        const double turns =
+            static_cast<double>(format.air.frequency_of(c) * n % format.air.fft) / static_cast<double>(format.air.fft);
+        sum += complex(x[first + static_cast<std::size_t>(format.air.begin_of(s) - early + n)]) *
+               std::polar(1.0, -2 * std::numbers::pi * turns);
+      }
+      all.push_back(sum);
+    }
+  return all;
+}
+
+TEST(SimNoma, AUserComesLaterWithAnEchoAndOnItsOwnFrequency) {
+  const NomaFormat format{.users = 1};
+  const std::string args = "rx=1,users=1,level=-20,period=2,start=0,code=80216e_2304_1_2";
+  const auto plain = carriers_of(format, hear_noma(args, 2 * kFrameNoma), kFrameNoma, 20);
+  const auto later = carriers_of(format, hear_noma(args + ",delay=30.4", 2 * kFrameNoma), kFrameNoma, 20);
+  std::size_t i = 0;
+  for (std::int64_t s = 1; s < format.air.symbols(); s += 8)
+    for (std::int64_t c = 0; c < format.air.carriers; c += 7, ++i) {
+      const double turns = -static_cast<double>(format.air.frequency_of(c)) * 30.4 / 2048;
+      EXPECT_LT(std::abs(later[i] - plain[i] * std::polar(1.0, 2 * std::numbers::pi * turns)),
+                3e-3 * std::abs(plain[i]))
+          << s << ' ' << c;
+    }
+  EXPECT_EQ(hear_noma("rx=1,users=2,powers=0/-200,delay=30.4/0", 100),
+            hear_noma("rx=1,users=2,powers=0/-200,delay=30.4/0.5", 100));
+  // 0 dB: the power of both paths stays that of one; an echo of half a band's turn makes carriers unlike.
+  const Samples echo = hear_noma(args + ",echo=0,echo_delay=14", 2 * kFrameNoma);
+  EXPECT_NEAR(power_db(echo), -20, 3);
+  double least = 1e9, most = 0;
+  for (const complex v : carriers_of(format, echo, kFrameNoma, 20)) {
+    least = std::min(least, std::abs(v));
+    most = std::max(most, std::abs(v));
+  }
+  EXPECT_GT(most, 2 * least);
+  // An offset of the only user is the offset of the carrier.
+  const Samples both = hear_noma("rx=1,users=2,powers=0/-200,offset=5000/-300,period=2,start=0", 2 * kFrameNoma);
+  const Samples common = hear_noma("rx=1,users=2,powers=0/-200,offset=5000,period=2,start=0", 2 * kFrameNoma);
+  EXPECT_LT(largest_error(both, 0, 2 * kFrameNoma, [&](std::size_t n) { return complex(common[n]); }), 2 * kStep);
+}
+
+TEST(SimNoma, UsersHaveTheirOwnModulation) {
+  const Samples mixed = hear_noma("rx=1,users=2,powers=0/-200,modulation=16qam/qpsk,period=1", kFrameNoma);
+  EXPECT_EQ(mixed, hear_noma("rx=1,users=2,powers=0/-200,modulation=16qam/16qam,period=1", kFrameNoma));
+  EXPECT_NE(mixed, hear_noma("rx=1,users=2,powers=0/-200,modulation=qpsk,period=1", kFrameNoma));
+}
+
+TEST(SimNoma, WithADopplerShiftAFrameMoves) {
+  const std::string args = "rx=2,users=1,level=-20,period=4,start=0";
+  const Samples still = hear_noma(args, 4 * kFrameNoma, 1),
+                moving = hear_noma(args + ",doppler=200", 4 * kFrameNoma, 1);
+  const auto gain_at = [&](std::size_t first) {
+    complex product = 0;
+    double energy = 0;
+    for (std::size_t n = first; n < first + 2048; ++n) {
+      product += complex(moving[n]) * std::conj(complex(still[n]));
+      energy += std::norm(complex(still[n]));
+    }
+    return product / energy;
+  };
+  const complex begin = gain_at(0), middle = gain_at(kFrameNoma / 2), end = gain_at(kFrameNoma - 2048);
+  EXPECT_GT(std::abs(end - begin), 0.05);            // half a turn of the scattered part in a frame
+  EXPECT_LT(std::abs(gain_at(2048) - begin), 0.05);  // steadily
+  EXPECT_GT(std::abs(middle - 0.5 * (begin + end)), 1e-4);
+  EXPECT_LT(std::abs(gain_at(3 * kFrameNoma + kFrameNoma - 2048) - begin), 0.03);  // back again
+}
+
 TEST(SimNoma, BothFormatsGiveTheSame) {
   const std::string args = "pace=false,scenario=noma,rx=2,users=2,period=1,snr=0";
   const Samples x = hear_noma("rx=2,users=2,period=1,snr=0", kFrameNoma + 3000, 1, 777);
@@ -130,9 +203,17 @@ TEST(SimNoma, BothFormatsGiveTheSame) {
 }
 
 TEST(SimNoma, WhatIsWrongIsRefusedByName) {
-  for (const std::string bad :
-       {"array=linear", "users=0", "users=33", "modulation=8psk", "payload=prbs", "spread=-1", "jitter=400",
-        "radius=-1", "powers=0/1", "powers=0/0/0/0/0/loud", "motion=fast", "period=0", "start=-1", "snr=good"}) {
+  for (const std::string bad : {"array=linear", "users=0",
+                                "users=33",     "modulation=8psk",
+                                "payload=prbs", "spread=-1",
+                                "jitter=400",   "radius=-1",
+                                "powers=0/1",   "powers=0/0/0/0/0/loud",
+                                "delay=0/1",    "delay=3000",
+                                "delay=-1",     "echo=0/0",
+                                "offset=1/2/3", "modulation=qpsk/qpsk",
+                                "doppler=-1",   "code=turbo",
+                                "motion=fast",  "period=0",
+                                "start=-1",     "snr=good"}) {
     try {
       Radio radio("scenario=noma,rx=4," + bad, kRateNoma);
       ADD_FAILURE() << bad << " was accepted";

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,17 +30,20 @@
 /// failed      [item][W]      u8, 1: the word failed
 /// posterior   [item][…]      f32, as llr, in its places: with what the checks say
 /// extrinsic   [item][…]      f32, the same without llr: what the checks say. Behind the words llr and 0
+/// llr_out     [item][W][n]   f32, the posteriors by word
 /// events      [event]        i64: words, failed: the CRC, or without one a check, does not hold in the end, or the
 ///                            posterior of an information bit is 0
 ///
-/// Bit i of word w is element w n + i of its item, or i W + w if words are interleaved. An LLR of 0 is an erased bit,
-/// NaN counts as 0, infinities as +-kLargest. A bit that is sent several times has the sum of its LLRs, one that is not
-/// sent is erased, and filler is known. A posterior of 0 decides for bit 0. Keeps nothing between calls.
+/// Bit i of word w is element w n + i of its item, or i W + w if words are interleaved. With `interleave: user` the item
+/// is [user][t][bit], and each user has W_u words of its own: bit i of word w is element i W_u + w among the user's LLRs;
+/// each t has as many as its modulation has bits. An LLR of 0 is an erased bit, NaN counts as 0, infinities as
+/// +-kLargest. A bit that is sent several times has the sum of its LLRs, one that is not sent is erased, and filler is
+/// known. A posterior of 0 decides for bit 0. Keeps nothing between calls.
 namespace iqd::ldpc_decoder {
 
-enum class Interleave : std::uint8_t { off, frame };
+enum class Interleave : std::uint8_t { off, frame, user };
 inline std::span<const std::string_view> enum_names(Interleave) {
-  static constexpr std::string_view names[] = {"off", "frame"};
+  static constexpr std::string_view names[] = {"off", "frame", "user"};
   return names;
 }
 
@@ -49,13 +53,14 @@ struct Config {
   double scale = 0.75;
   bool early_stop = true;
   Interleave interleave = Interleave::off;
+  std::vector<std::string> modulation;  // of all users, or per user; empty: LLRs are all bits
 
   void fields(FieldVisitor& visitor);
 };
 
 enum Event : std::size_t { kWords, kFailed };
 inline constexpr std::string_view kEvents[] = {"words", "failed"};
-enum Port : std::size_t { kBits, kIterations, kTally, kPosterior, kExtrinsic, kFailedWords };
+enum Port : std::size_t { kBits, kIterations, kTally, kPosterior, kExtrinsic, kFailedWords, kLlrOut, kPorts };
 
 /// Limit of a check's message, so that sums stay finite.
 inline constexpr float kLargest = 1e30f;
@@ -70,6 +75,37 @@ IQD_HOST_DEVICE inline float usable_llr(float x) noexcept {
 inline constexpr int kMostEdges = 26;  // of a row
 inline constexpr int kMostLift = 512;
 inline constexpr int kMostRows = 48;
+inline constexpr int kMostUsers = 32;
+
+/// The words of a user in an item.
+struct UserWords {
+  std::int32_t end;    // words of this user and of those before it
+  std::int32_t words;  // of this user
+  std::int32_t bits;   // of a point
+};
+
+/// Where a word's LLRs are, among all of a block.
+struct WordPlaces {
+  std::int64_t begin;  // of its item's or user's LLRs
+  std::int64_t first;  // element of bit 0
+  std::int64_t step;   // elements from bit to bit
+  std::int32_t bits;   // elements of a point
+  std::int32_t row;    // LLRs of a point
+  // What is behind the words of the item or user belongs to its last word.
+  bool is_last;
+  std::int64_t size;   // LLRs of the item or user
+  std::int64_t coded;  // elements of its words
+
+  IQD_HOST_DEVICE std::int64_t at(std::int64_t i) const noexcept {
+    const std::int64_t e = first + i * step;
+    return begin + (bits == row ? e : e / bits * row + e % bits);
+  }
+  /// Calls f with the places of LLRs that are in no word, every `each`-th from number `from`.
+  template <class F> IQD_HOST_DEVICE void for_rest(std::int64_t from, std::int64_t each, const F& f) const {
+    for (std::int64_t i = from; is_last && i < size; i += each)
+      if (i % row >= bits || i / row * bits + i % row >= coded) f(begin + i);
+  }
+};
 
 struct Setup {
   int iterations = 15;
@@ -81,14 +117,33 @@ struct Setup {
   std::int64_t step = 1;   // distance of two LLRs of a word
   std::int64_t most = 1;   // words in a block
   float unit = 1;          // LLR of an element of 1
+  std::int32_t row = 1;    // LLRs of a point, if users have their own words
+  std::int32_t users = 0;
+  UserWords of_user[kMostUsers] = {};
 
-  /// Position of the first LLR of a word, among all words of a block.
-  IQD_HOST_DEVICE std::int64_t begin_of(std::int64_t word, std::int64_t n) const noexcept {
-    return word / words * item + word % words * (step == 1 ? n : 1);
+  IQD_HOST_DEVICE WordPlaces places_of(std::int64_t word, std::int64_t n) const noexcept {
+    const std::int64_t begin = word / words * item, own = word % words;
+    if (users == 0)
+      return {.begin = begin,
+              .first = own * (step == 1 ? n : 1),
+              .step = step,
+              .bits = 1,
+              .row = 1,
+              .is_last = own == words - 1,
+              .size = item,
+              .coded = words * n};
+    int u = 0;
+    while (own >= of_user[u].end) ++u;
+    const UserWords& user = of_user[u];
+    return {.begin = begin + item / users * u,
+            .first = own - (user.end - user.words),
+            .step = user.words,
+            .bits = user.bits,
+            .row = row,
+            .is_last = own == user.end - 1,
+            .size = item / users,
+            .coded = user.words * n};
   }
-  /// Whether the word is the last of its item: then the rest of the item is its own.
-  IQD_HOST_DEVICE bool ends_item(std::int64_t word) const noexcept { return word % words == words - 1; }
-  IQD_HOST_DEVICE std::int64_t rest_of(std::int64_t n) const noexcept { return item - words * n; }
 };
 
 /// One block; null: not wanted.
@@ -99,9 +154,10 @@ struct Job {
   float* posterior;
   float* extrinsic;
   std::uint8_t* failed;
+  float* llr_out;
 
-  IQD_HOST_DEVICE bool is_soft() const noexcept { return posterior != nullptr || extrinsic != nullptr; }
-  /// Fills element `at` of the soft outputs.
+  IQD_HOST_DEVICE bool is_soft() const noexcept { return posterior || extrinsic || llr_out; }
+  /// Fills element `at` of the outputs that are as llr.
   IQD_HOST_DEVICE void put(std::int64_t at, float decided, float received, float unit) const noexcept {
     if (posterior) posterior[at] = decided * unit;
     if (extrinsic) extrinsic[at] = (decided - received) * unit;
@@ -150,7 +206,7 @@ class Decoder {
     if (setup_.element == Element::f16) f(f16{});
     if (setup_.element == Element::i8) f(std::int8_t{});
   }
-  void load(const void* llr, std::int64_t begin, float* posterior) const noexcept;
+  void load(const void* llr, const WordPlaces& places, float* posterior) const noexcept;
   template <class At> void load_whole(const At& llr_at, float* posterior) const noexcept;
   template <class At> void load_sent(const At& llr_at, float* posterior) const noexcept;
   Outcome iterate_word(float* posterior, float* messages) const noexcept;
@@ -159,7 +215,7 @@ class Decoder {
   /// Decides the bits; false if the posterior of an information bit, or of one of the CRC, is 0.
   bool decide(const float* posterior, std::uint8_t* bits) const noexcept;
   /// Fills the soft outputs of a word, and of what is behind an item's words.
-  void put_soft(const Job& job, std::int64_t word, const float* posterior) const noexcept;
+  void put_soft(const Job& job, std::int64_t word, const WordPlaces& places, const float* posterior) const noexcept;
   int place_of(int position) const noexcept {
     return position / layers_.lift * layers_.pitch + position % layers_.lift;
   }
@@ -177,7 +233,8 @@ inline Job job_of(const StageIo& io) noexcept {
           .iterations = reinterpret_cast<std::int32_t*>(io.out[kIterations].data),
           .posterior = reinterpret_cast<float*>(io.out[kPosterior].data),
           .extrinsic = reinterpret_cast<float*>(io.out[kExtrinsic].data),
-          .failed = reinterpret_cast<std::uint8_t*>(io.out[kFailedWords].data)};
+          .failed = reinterpret_cast<std::uint8_t*>(io.out[kFailedWords].data),
+          .llr_out = reinterpret_cast<float*>(io.out[kLlrOut].data)};
 }
 
 /// The CUDA half.

@@ -203,7 +203,8 @@ std::int64_t Decoder::decode(const Job& job, std::int64_t words, std::byte* scra
   const Room room(words_.code, Scratch(scratch));
   std::int64_t failed = 0;
   for (std::int64_t w = 0; w < words; ++w) {
-    load(job.llr, setup_.begin_of(w, words_.n()), room.posterior);
+    const WordPlaces places = setup_.places_of(w, words_.n());
+    load(job.llr, places, room.posterior);
     std::fill_n(room.messages, std::ssize(words_.code.entries) * layers_.stride, 0.0f);
     const Outcome outcome = iterate_word(room.posterior, room.messages);
     const bool known = decide(room.posterior, job.bits + w * words_.information());
@@ -211,15 +212,15 @@ std::int64_t Decoder::decode(const Job& job, std::int64_t words, std::byte* scra
     failed += fails;
     if (job.failed) job.failed[w] = fails;
     if (job.iterations) job.iterations[w] = outcome.iterations;
-    if (job.is_soft()) put_soft(job, w, room.posterior);
+    if (job.is_soft()) put_soft(job, w, places, room.posterior);
   }
   return failed;
 }
 
-void Decoder::load(const void* llr, std::int64_t begin, float* posterior) const noexcept {
+void Decoder::load(const void* llr, const WordPlaces& places, float* posterior) const noexcept {
   with_element([&](auto type) {
-    const auto* const from = static_cast<const decltype(type)*>(llr) + begin;
-    const auto llr_at = [from, step = setup_.step](int i) { return usable_llr(as_float(from[i * step])); };
+    const auto* const from = static_cast<const decltype(type)*>(llr);
+    const auto llr_at = [&](int i) { return usable_llr(as_float(from[places.at(i)])); };
     ways_.empty() ? load_whole(llr_at, posterior) : load_sent(llr_at, posterior);
   });
   if (layers_.chunk == 1) return;
@@ -276,19 +277,21 @@ bool Decoder::decide(const float* posterior, std::uint8_t* bits) const noexcept 
   return known;
 }
 
-void Decoder::put_soft(const Job& job, std::int64_t word, const float* posterior) const noexcept {
+void Decoder::put_soft(const Job& job, std::int64_t word, const WordPlaces& places,
+                       const float* posterior) const noexcept {
   with_element([&](auto type) {
     const auto* const llr = static_cast<const decltype(type)*>(job.llr);
-    const auto put = [&](std::int64_t at, const float* decided) {
-      const float received = usable_llr(as_float(llr[at]));
-      job.put(at, decided ? *decided : received, received, setup_.unit);
+    const auto put = [&](int n, float decided) {
+      const std::int64_t at = places.at(n);
+      job.put(at, decided, usable_llr(as_float(llr[at])), setup_.unit);
+      if (job.llr_out) job.llr_out[word * words_.n() + n] = decided * setup_.unit;
     };
-    const std::int64_t begin = setup_.begin_of(word, words_.n());
-    for (const Way& way : ways_) put(begin + way.from * setup_.step, posterior + way.to);
-    for (int n = 0; ways_.empty() && n < words_.n(); ++n) put(begin + n * setup_.step, posterior + place_of(n));
-    if (!setup_.ends_item(word)) return;
-    const std::int64_t end = (word / setup_.words + 1) * setup_.item;
-    for (std::int64_t at = end - setup_.rest_of(words_.n()); at < end; ++at) put(at, nullptr);
+    for (const Way& way : ways_) put(way.from, posterior[way.to]);
+    for (int n = 0; ways_.empty() && n < words_.n(); ++n) put(n, posterior[place_of(n)]);
+    places.for_rest(0, 1, [&](std::int64_t at) {
+      const float received = usable_llr(as_float(llr[at]));
+      job.put(at, received, received, setup_.unit);
+    });
   });
 }
 

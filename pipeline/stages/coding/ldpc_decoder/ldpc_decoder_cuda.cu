@@ -29,7 +29,7 @@ struct Block {
   const std::int32_t* items;
   std::uint8_t* failed;  // [word]
   std::int64_t* events;
-  std::int32_t* counts[kFailedWords + 1];
+  std::int32_t* counts[kPorts];
 };
 
 __device__ float llr_at(const Setup& setup, const void* llr, std::int64_t at) {
@@ -40,22 +40,20 @@ __device__ float llr_at(const Setup& setup, const void* llr, std::int64_t at) {
 
 /// Fills the soft outputs of a word of `count` LLRs, and of what is behind an item's words; by all threads of a thread
 /// block. `decided(turn, place)` is the posterior of what is sent as number `turn`, and says where it stands.
-template <class Decided>
-__device__ void put_soft(const Setup& setup, const Job& job, std::int64_t word, int count, const Decided& decided) {
-  const std::int64_t begin = setup.begin_of(word, count);
+template <class Decided> __device__ void put_soft(const Setup& setup, const Job& job, std::int64_t word,
+                                                  const WordPlaces& places, int count, const Decided& decided) {
   const auto each = static_cast<int>(blockDim.x);
   for (int n = static_cast<int>(threadIdx.x); n < count; n += each) {
     int place = n;
     const float posterior = decided(n, place);
-    const std::int64_t at = begin + place * setup.step;
+    const std::int64_t at = places.at(place);
     job.put(at, posterior, usable_llr(llr_at(setup, job.llr, at)), setup.unit);
+    if (job.llr_out) job.llr_out[word * count + place] = posterior * setup.unit;
   }
-  if (!setup.ends_item(word)) return;
-  const std::int64_t end = (word / setup.words + 1) * setup.item;
-  for (std::int64_t at = end - setup.rest_of(count) + threadIdx.x; at < end; at += each) {
+  places.for_rest(threadIdx.x, each, [&](std::int64_t at) {
     const float received = usable_llr(llr_at(setup, job.llr, at));
     job.put(at, received, received, setup.unit);
-  }
+  });
 }
 
 /// One thread block per word, one thread per row of a block row. If the lift is a multiple of 32, the threads of a warp
@@ -68,9 +66,9 @@ template <int kCode> __global__ void __launch_bounds__(RowThread<kCode>::kLift, 
   const auto i = static_cast<int>(threadIdx.x);
   const std::int64_t word = blockIdx.x;
   if (i == 0) words = *block.items * setup.words;
-  const std::int64_t begin = setup.begin_of(word, Thread::kN);
+  const WordPlaces places = setup.places_of(word, Thread::kN);
   for (int n = i; n < Thread::kN; n += Thread::kLift)
-    posterior[n] = usable_llr(llr_at(setup, block.job.llr, begin + n * setup.step));
+    posterior[n] = usable_llr(llr_at(setup, block.job.llr, places.at(n)));
   __syncthreads();
   if (word >= words) return;
 
@@ -93,7 +91,7 @@ template <int kCode> __global__ void __launch_bounds__(RowThread<kCode>::kLift, 
   }
   good = __syncthreads_and(known) && good;
   if (block.job.is_soft())
-    put_soft(setup, block.job, word, Thread::kN, [&](int turn, int&) { return posterior[turn]; });
+    put_soft(setup, block.job, word, places, Thread::kN, [&](int turn, int&) { return posterior[turn]; });
   if (i > 0) return;
   block.failed[word] = !good;
   if (block.job.failed) block.job.failed[word] = !good;
@@ -125,8 +123,8 @@ __global__ void __launch_bounds__(kMostLift) decode_any_words(const Setup setup,
   const std::int64_t word = blockIdx.x;
   if (i == 0) words = *block.items * setup.words;
   for (int r = i; r <= table.rows; r += table.lift) first[r] = table.first[r];
-  const std::int64_t begin = setup.begin_of(word, table.sent.count);
-  const auto llr = [&](int n) { return llr_at(setup, block.job.llr, begin + n * setup.step); };
+  const WordPlaces places = setup.places_of(word, table.sent.count);
+  const auto llr = [&](int n) { return llr_at(setup, block.job.llr, places.at(n)); };
   for (int p = i; p < table.bits; p += table.lift) posterior[p] = received(table.sent, p, llr);
   __syncthreads();
   if (word >= words) return;
@@ -170,7 +168,7 @@ __global__ void __launch_bounds__(kMostLift) decode_any_words(const Setup setup,
   }
   good = __syncthreads_and(known) && good;
   if (block.job.is_soft())
-    put_soft(setup, block.job, word, table.sent.count, [&](int turn, int& place) {
+    put_soft(setup, block.job, word, places, table.sent.count, [&](int turn, int& place) {
       place = table.sent.place_of(turn);
       return posterior[table.sent.position_of(turn)];
     });

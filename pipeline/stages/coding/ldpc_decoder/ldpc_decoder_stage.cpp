@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <vector>
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder.hpp"
+#include "pipeline/stages/modulations.hpp"
 
 namespace iqd::ldpc_decoder {
 namespace {
@@ -16,7 +18,13 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
     const PortShape& in = context.in[0];
     if (!check_code(config_.code, false, context.section)) return;
     code_ = *config_.code.words();
-    const std::int64_t words = in.item_size() / code_.n();
+    if (config_.interleave == Interleave::user) {
+      if (!set_users(in, code_.n(), context.section)) return;
+    } else if (!config_.modulation.empty()) {
+      return context.section.problem("modulation", "is for `interleave: user`; remove the key");
+    }
+    const bool by_user = setup_.users > 0;
+    const std::int64_t words = by_user ? setup_.of_user[setup_.users - 1].end : in.item_size() / code_.n();
     if (in.axis != Axis::counted || !in.rows.empty() || words < 1)
       return context.section.problem(
           "", fmt::format("needs items of at least {} LLRs, such as [word][n]; its input is {}", code_.n(), in.text()));
@@ -24,17 +32,17 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
       return context.section.problem(
           "", fmt::format("has too many words in a block; set a smaller `block`; its input is {}", in.text()));
     const bool interleaved = config_.interleave == Interleave::frame;
-    setup_ = {.iterations = static_cast<int>(config_.iterations),
-              .scale = static_cast<float>(config_.scale),
-              .early_stop = config_.early_stop,
-              .element = in.element,
-              .item = in.item_size(),
-              .words = words,
-              .step = interleaved ? words : 1,
-              .most = context.most_new * words,
-              .unit = in.llr_scale > 0 ? static_cast<float>(in.llr_scale) : 1.0f};
+    setup_.iterations = static_cast<int>(config_.iterations);
+    setup_.scale = static_cast<float>(config_.scale);
+    setup_.early_stop = config_.early_stop;
+    setup_.element = in.element;
+    setup_.item = in.item_size();
+    setup_.words = words;
+    setup_.step = interleaved ? words : 1;
+    setup_.most = context.most_new * words;
+    setup_.unit = in.llr_scale > 0 ? static_cast<float>(in.llr_scale) : 1.0f;
     context.scratch_bytes = Decoder::scratch_bytes(code_.code);
-    declare(context.out, code_.information(), words, setup_.item == code_.n());
+    declare(context.out, code_, words, !by_user && setup_.item == code_.n());
     for (const std::size_t o : {kPosterior, kExtrinsic}) context.out[o].hold(Element::f32, in.item);
   }
 
@@ -51,13 +59,50 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
   }
 
  private:
-  static void declare(std::span<PortShape> out, std::int64_t information, std::int64_t words, bool item_is_word) {
+  /// Each user's words of n bits; false if it reported a problem.
+  bool set_users(const PortShape& in, std::int64_t n, const Section& section) {
+    if (in.item.size() != 3 || in.item[0].extent > kMostUsers) {
+      section.problem("interleave", fmt::format("'user' needs LLRs [user][t][bit] of at most {} users; the input is {}",
+                                                kMostUsers, in.text()));
+      return false;
+    }
+    const std::int64_t users = in.item[0].extent, points = in.item[1].extent, row = in.item[2].extent;
+    std::vector<SymbolMap> maps;
+    if (!config_.modulation.empty()) {
+      maps = dsp::maps_of(config_.modulation, users, section);
+      if (maps.empty()) return false;
+    }
+    setup_ = {};
+    setup_.users = static_cast<std::int32_t>(users), setup_.row = static_cast<std::int32_t>(row);
+    std::int32_t end = 0;
+    for (std::int64_t u = 0; u < users; ++u) {
+      const std::int64_t bits = maps.empty() ? row : bits_of(maps[static_cast<std::size_t>(u)]);
+      if (bits > row) {
+        section.problem("modulation",
+                        fmt::format("has {} bits for user {}, but its points have only {} LLRs", bits, u, row));
+        return false;
+      }
+      const std::int64_t own = points * bits / n;
+      if (own < 1) {
+        section.problem("", fmt::format("a word has {} bits, but user {} has only {} LLRs", n, u, points * bits));
+        return false;
+      }
+      end += static_cast<std::int32_t>(own);
+      setup_.of_user[u] = {
+          .end = end, .words = static_cast<std::int32_t>(own), .bits = static_cast<std::int32_t>(bits)};
+    }
+    return true;
+  }
+
+  static void declare(std::span<PortShape> out, const WordCode& code, std::int64_t words, bool item_is_word) {
     for (PortShape& port : out) port.item.clear(), port.llr_scale = 0;
     out[kBits].element = out[kFailedWords].element = Element::u8;
     out[kIterations].element = Element::i32;
+    out[kLlrOut].element = Element::f32;
     if (!item_is_word)
-      for (const std::size_t o : {kBits, kIterations, kFailedWords}) out[o].item = {{"word", words}};
-    out[kBits].item.push_back({"bit", information});
+      for (const std::size_t o : {kBits, kIterations, kFailedWords, kLlrOut}) out[o].item = {{"word", words}};
+    out[kLlrOut].item.push_back({"n", code.n()});
+    out[kBits].item.push_back({"bit", code.information()});
     out[kTally].tally(kEvents);
   }
 
@@ -74,7 +119,10 @@ void Config::fields(FieldVisitor& v) {
           {.help = "factor of a check's message, which min-sum overestimates", .low = 0, .high = 1, .live = true});
   v.field("early_stop", early_stop, {.help = "end a word as soon as all its checks hold", .live = true});
   v.field("interleave", interleave,
-          {.help = "frame: the words of an item are interleaved bit by bit, as in the frames of ofdm_modulator"});
+          {.help = "the words of an item are interleaved bit by bit, as in the frames of ofdm_modulator (frame), or "
+                   "those of each user, as in the frames of noma_modulator (user)"});
+  v.field("modulation", modulation,
+          {.help = "with interleave: user, of all users or, as a list, of each; empty: all LLRs of a point are bits"});
 }
 
 StageEntry entry() {
@@ -91,7 +139,8 @@ StageEntry entry() {
                       {.name = "events", .tally = kEvents},
                       {.name = "posterior", .can_omit = true},
                       {.name = "extrinsic", .can_omit = true},
-                      {.name = "failed", .can_omit = true}},
+                      {.name = "failed", .can_omit = true},
+                      {.name = "llr_out", .can_omit = true}},
           .make = make_stage<LdpcDecoderStage>,
           .sample = "ldpc_decoder: {iterations: 15}",
           .tolerance = 0};

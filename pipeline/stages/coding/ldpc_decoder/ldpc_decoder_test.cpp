@@ -268,6 +268,25 @@ TEST(LdpcDecoder, ShapesOfWordsAndFrames) {
   EXPECT_EQ(frames.out(kIterations).text(), "i32 [word up to 3][word 11]");
 }
 
+TEST(LdpcDecoder, UsersHaveWordsOfTheirOwn) {
+  const PortShape in = items_of({{"user", 3}, {"t", 3840}, {"bit", 4}});
+  EXPECT_EQ(StageUnderTest(entry(), "{interleave: user, modulation: [qpsk, 16qam, bpsk]}", {in}).out(kBits).text(),
+            "u8 [word up to 3][word 10][bit 1152]");
+  EXPECT_EQ(StageUnderTest(entry(), "{interleave: user}", {in}).out(kBits).text(),
+            "u8 [word up to 3][word 18][bit 1152]");
+  const auto complaint = [&](const std::string& keys, const PortShape& shape) {
+    return StageUnderTest(entry(), keys, {shape}).complaints();
+  };
+  EXPECT_THAT(complaint("{interleave: user, modulation: 64qam}", in), HasSubstr("has 6 bits for user 0"));
+  EXPECT_THAT(complaint("{interleave: user, modulation: [qpsk, qpsk]}", in), HasSubstr("one word for all 3 users"));
+  EXPECT_THAT(complaint("{modulation: qpsk}", in), HasSubstr("modulation: is for `interleave: user`"));
+  EXPECT_THAT(complaint("{interleave: user}", items_of({{"word", 3}, {"n", 2304}})), HasSubstr("[user][t][bit]"));
+  EXPECT_THAT(complaint("{interleave: user}", items_of({{"user", 33}, {"t", 3000}, {"bit", 1}})),
+              HasSubstr("32 users"));
+  EXPECT_THAT(complaint("{interleave: user}", items_of({{"user", 3}, {"t", 500}, {"bit", 4}})),
+              HasSubstr("user 0 has only 2000 LLRs"));
+}
+
 TEST(LdpcDecoder, RefusesLessThanAWord) {
   EXPECT_THAT(StageUnderTest(entry(), "{}", {items_of({{"n", 2303}})}).complaints(),
               HasSubstr("needs items of at least 2304 LLRs, such as [word][n]; its input is i8"));

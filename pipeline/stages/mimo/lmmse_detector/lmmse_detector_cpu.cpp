@@ -7,9 +7,12 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/mimo/lmmse_detector/lmmse_detector_cpu.cpp"
+// foreach_target.h comes first.
+// clang-format off
 #include <hwy/foreach_target.h>
-#include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
+#include <hwy/contrib/math/math-inl.h>
+// clang-format on
 
 #include "pipeline/stages/mimo/front_end_inl.hpp"
 

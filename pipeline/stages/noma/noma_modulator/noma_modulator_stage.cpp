@@ -4,7 +4,9 @@
 
 #include <memory>
 
+#include "pipeline/stages/code_keys.hpp"
 #include "pipeline/stages/frame_modulator.hpp"
+#include "pipeline/stages/modulations.hpp"
 #include "pipeline/stages/noma/noma_keys.hpp"
 #include "pipeline/stages/noma/noma_modulator/noma_modulator.hpp"
 
@@ -16,7 +18,11 @@ class NomaModulatorStage final : public ConfiguredStage<Config> {
   void shape(ShapeContext& context) override {
     dsp::check_bits_or_samples(context);
     if (!noma::check_format(config_.format, context.section) || !check_users(context.section)) return;
-    frames_ = std::make_shared<const Frames>(config_);
+    const std::vector<SymbolMap> maps = dsp::maps_of(config_.modulation, config_.format.users, context.section);
+    if (maps.empty() || !check_code(config_.code, true, context.section) ||
+        !noma::holds_words(config_.format, maps, config_.code.words(), context.section))
+      return;
+    frames_ = std::make_shared<const Frames>(config_, maps);
     context.scratch_bytes = frames_->scratch_bytes();
     of_bits_ = context.in[0].element == Element::u8;
     dsp::shape_frames(context, frames_->rows(), frames_->bits(), config_.format.air.frame,
@@ -56,7 +62,11 @@ void Config::fields(FieldVisitor& v) {
           {.help = "the only user whose frames are generated; -1: all, one channel each",
            .low = -1,
            .high = NomaFormat::kMostUsers - 1});
-  v.field("modulation", modulation, {.help = "of all data points, mapped as in TS 38.211; BPSK: bit 0 is 1"});
+  v.field(
+      "modulation", modulation,
+      {.help = "of all users' data points or, as a list, of each: bpsk, qpsk, 16qam, 64qam, 256qam, mapped as in TS "
+               "38.211; BPSK: bit 0 is 1"});
+  code_fields(v, code);
   v.field("payload", payload,
           {.help = "pseudo-random sequence that the frames carry; it continues from frame to frame"});
   noma::format_fields(v, format);

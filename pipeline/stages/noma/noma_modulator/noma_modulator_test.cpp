@@ -123,7 +123,7 @@ TEST(NomaModulator, BitsOfOneUser) {
 
 TEST(NomaModulator, FarOutFramesGoOn) {
   const Config config{.format = kFormat, .payload = PnName::pn9};
-  const Frames frames(config);
+  const Frames frames(config, std::vector<SymbolMap>(3, SymbolMap::qpsk));
   std::vector<std::byte> scratch(frames.scratch_bytes());
   const auto at = [&](std::int64_t frame) {
     std::vector<cf32> y(3 * 1000);

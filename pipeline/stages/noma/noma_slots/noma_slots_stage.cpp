@@ -15,12 +15,7 @@ class NomaSlotsStage final : public ConfiguredStage<Config> {
     const NomaFormat& format = config_.format;
     if (!noma::check_format(format, context.section)) return;
     const PortShape& in = context.in[0];
-    if (in.axis != Axis::counted || in.item.size() != 3 || in.item[0].extent != format.air.symbols() ||
-        in.item[1].extent != format.air.carriers)
-      return context.section.problem(
-          "carriers", fmt::format("input 'carriers' has to be [frame][symbol {}][carrier {}][rx]; it is {}: set "
-                                  "the same frame keys for ofdm_demod and this stage",
-                                  format.air.symbols(), format.air.carriers, in.text()));
+    if (!noma::check_carriers(format, in, context.section)) return;
     const std::int64_t rx = in.item[2].extent;
     if (rx < 1 || rx > kMostAntennas)
       return context.section.problem("", fmt::format("takes 1 to {} receive antennas, not {}", kMostAntennas, rx));

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "pipeline/stages/block_math.cuh"
 #include "pipeline/stages/items.cuh"
-#include "pipeline/stages/ofdm/mimo_channel_estimator/block_math.cuh"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/frame_fit.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/limits.hpp"
 #include "signal/estimates/covariance.hpp"
@@ -13,6 +13,21 @@
 /// Whole frames with `track: frame` or `whiten`: a thread block takes one frame after the other, with the CPU's steps.
 namespace iqd::mimo_channel_estimator {
 namespace {
+
+using dsp::add;
+using dsp::block_largest;
+using dsp::block_median;
+using dsp::block_sum;
+using dsp::conj_times;
+using dsp::Equations;
+using dsp::factor;
+using dsp::kFrameThreads;
+using dsp::kPanel;
+using dsp::padded;
+using dsp::scaled;
+using dsp::substitute;
+using dsp::subtract;
+using dsp::times_conj;
 
 /// What is the same for all frames.
 struct Tables {

@@ -7,94 +7,9 @@
 #include <functional>
 
 #include "pipeline/stages/ofdm/complex.hpp"
+#include "signal/estimates/delay_sums.hpp"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "pipeline/stages/ofdm/mimo_channel_estimator/tracker.cpp"
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
-
-HWY_BEFORE_NAMESPACE();
-namespace iqd::mimo_channel_estimator::HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-constexpr int kColumns = 4;  // that are correlated at once
-
-/// to[column][l] = sum over the rows of conj(turn[row][l]) values[row][column], for `count` columns from `column`.
-template <int count> void correlate_columns(const float* turn_re, const float* turn_im, std::int64_t pitch,
-                                            std::int64_t rows, const cf32* values, std::int64_t columns,
-                                            std::int64_t column, float* to_re, float* to_im) {
-  const hn::CappedTag<float, 16> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  using V = hn::Vec<decltype(d)>;
-  for (std::int64_t l = 0; l < pitch; l += lanes) {
-    V re[count], im[count];
-    HWY_UNROLL(4)
-    for (int c = 0; c < count; ++c) re[c] = im[c] = hn::Zero(d);
-    for (std::int64_t row = 0; row < rows; ++row) {
-      const V x = hn::LoadU(d, turn_re + row * pitch + l), y = hn::LoadU(d, turn_im + row * pitch + l);
-      const cf32* const v = values + row * columns + column;
-      HWY_UNROLL(4)
-      for (int c = 0; c < count; ++c) {
-        const V a = hn::Set(d, v[c].real()), b = hn::Set(d, v[c].imag());
-        re[c] = hn::MulAdd(y, b, hn::MulAdd(x, a, re[c]));
-        im[c] = hn::NegMulAdd(y, a, hn::MulAdd(x, b, im[c]));
-      }
-    }
-    HWY_UNROLL(4)
-    for (int c = 0; c < count; ++c) {
-      hn::StoreU(re[c], d, to_re + (column + c) * pitch + l);
-      hn::StoreU(im[c], d, to_im + (column + c) * pitch + l);
-    }
-  }
-}
-void correlate_rows(const float* turn_re, const float* turn_im, std::int64_t pitch, std::int64_t rows,
-                    const cf32* values, std::int64_t columns, float* to_re, float* to_im) {
-  std::int64_t c = 0;
-  for (; c + kColumns <= columns; c += kColumns)
-    correlate_columns<kColumns>(turn_re, turn_im, pitch, rows, values, columns, c, to_re, to_im);
-  for (; c < columns; ++c) correlate_columns<1>(turn_re, turn_im, pitch, rows, values, columns, c, to_re, to_im);
-}
-
-/// parts[row][i] = sum over the used delays l of turn[row][l] wide[l][i], i = 0 … width-1; `width`: whole vectors.
-void combine_delays(const float* turn_re, const float* turn_im, std::int64_t pitch, std::int64_t rows,
-                    const float* wide_re, const float* wide_im, std::int64_t width, const std::int32_t* used,
-                    std::int64_t used_count, cf32* parts, std::int64_t numbers) {
-  const hn::CappedTag<float, 16> d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  using V = hn::Vec<decltype(d)>;
-  HWY_ALIGN float kept[32];
-  for (std::int64_t row = 0; row < rows; ++row) {
-    const float *const x = turn_re + row * pitch, *const y = turn_im + row * pitch;
-    for (std::int64_t i = 0; i < numbers; i += lanes) {
-      V re = hn::Zero(d), im = hn::Zero(d);
-      for (std::int64_t n = 0; n < used_count; ++n) {
-        const std::int64_t l = used[n];
-        const V a = hn::Set(d, x[l]), b = hn::Set(d, y[l]);
-        const V g = hn::LoadU(d, wide_re + l * width + i), h = hn::LoadU(d, wide_im + l * width + i);
-        re = hn::NegMulAdd(b, h, hn::MulAdd(a, g, re));
-        im = hn::MulAdd(b, g, hn::MulAdd(a, h, im));
-      }
-      auto* const to = reinterpret_cast<float*>(parts + row * numbers + i);
-      if (i + lanes <= numbers) {
-        hn::StoreInterleaved2(re, im, d, to);
-      } else {
-        hn::StoreInterleaved2(re, im, d, kept);
-        std::copy_n(kept, 2 * (numbers - i), to);
-      }
-    }
-  }
-}
-
-}  // namespace iqd::mimo_channel_estimator::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 namespace iqd::mimo_channel_estimator {
-
-HWY_EXPORT(correlate_rows);
-HWY_EXPORT(combine_delays);
-
 namespace {
 
 using ofdm::product;
@@ -191,8 +106,8 @@ void Tracker::correlate(const cf32* frame, const float* weights) noexcept {
     for (int t = 0; t < e_.tx; ++t)
       for (int r = 0; r < e_.rx; ++r) *to++ = known * frame[(1 + t) * e_.row() + c * e_.rx + r];
   }
-  HWY_DYNAMIC_DISPATCH(correlate_rows)
-  (t_.turn_re.data(), t_.turn_im.data(), t_.delay_pitch, e_.carriers, values_, e_.pairs(), trained_re_, trained_im_);
+  correlate_rows(t_.turn_re.data(), t_.turn_im.data(), t_.delay_pitch, e_.carriers, values_, e_.pairs(), trained_re_,
+                 trained_im_);
   if (e_.pilots == 0) return;
   to = values_;
   for (int i = 0; i < e_.pilots; ++i) {
@@ -204,9 +119,8 @@ void Tracker::correlate(const cf32* frame, const float* weights) noexcept {
         for (int r = 0; r < e_.rx; ++r) *to++ = signs[a] * (weights ? weights[c] : 1.0f) * y[r];
     }
   }
-  HWY_DYNAMIC_DISPATCH(correlate_rows)
-  (t_.pilot_re.data(), t_.pilot_im.data(), t_.delay_pitch, e_.pilots, values_,
-   std::int64_t{e_.data_symbols()} * e_.pairs(), piloted_re_, piloted_im_);
+  correlate_rows(t_.pilot_re.data(), t_.pilot_im.data(), t_.delay_pitch, e_.pilots, values_,
+                 std::int64_t{e_.data_symbols()} * e_.pairs(), piloted_re_, piloted_im_);
 }
 
 /// The same with data as far as it is known. What is not known of it disturbs as much as the channel lets through.
@@ -229,12 +143,10 @@ void Tracker::correlate_soft(const cf32* frame, const float* weights, const Soft
       }
     }
     const std::int64_t side = std::int64_t{d} * e_.pairs() * t_.delay_pitch, lag = d * products * t_.delay_pitch;
-    HWY_DYNAMIC_DISPATCH(correlate_rows)
-    (t_.turn_re.data(), t_.turn_im.data(), t_.delay_pitch, e_.carriers, values_, e_.pairs(), piloted_re_ + side,
-     piloted_im_ + side);
-    HWY_DYNAMIC_DISPATCH(correlate_rows)
-    (t_.turn_re.data(), t_.turn_im.data(), t_.delay_pitch, e_.carriers,
-     values_ + std::int64_t{e_.carriers} * e_.pairs(), products, soft_re_ + lag, soft_im_ + lag);
+    correlate_rows(t_.turn_re.data(), t_.turn_im.data(), t_.delay_pitch, e_.carriers, values_, e_.pairs(),
+                   piloted_re_ + side, piloted_im_ + side);
+    correlate_rows(t_.turn_re.data(), t_.turn_im.data(), t_.delay_pitch, e_.carriers,
+                   values_ + std::int64_t{e_.carriers} * e_.pairs(), products, soft_re_ + lag, soft_im_ + lag);
   }
   if (!weights)
     std::copy_n(t_.band_re.data(), t_.delays, lags_.band_re), std::copy_n(t_.band_im.data(), t_.delays, lags_.band_im);
@@ -443,8 +355,7 @@ void Tracker::set_parts(const float* turn_re, const float* turn_im, std::int64_t
     }
   for (std::int32_t l = 0; l < t_.delays; ++l)
     if (is_used_[l] > 0) used_[used++] = l;
-  HWY_DYNAMIC_DISPATCH(combine_delays)
-  (turn_re, turn_im, t_.delay_pitch, rows, wide_re_, wide_im_, width_, used_, used, parts, numbers);
+  combine_delays(turn_re, turn_im, t_.delay_pitch, rows, wide_re_, wide_im_, width_, used_, used, parts, numbers);
 }
 
 /// The common phase of each data symbol, by its pilots.
@@ -496,4 +407,3 @@ float Tracker::doppler() const noexcept {
 }
 
 }  // namespace iqd::mimo_channel_estimator
-#endif

@@ -11,10 +11,13 @@ namespace {
 
 class OfdmDemodStage final : public Stage {
  public:
-  void fields(FieldVisitor& visitor) override { ofdm::format_fields(visitor, format_); }
+  void fields(FieldVisitor& visitor) override {
+    ofdm::format_fields(visitor, format_);
+    ofdm::window_field(visitor, format_);
+  }
 
   void shape(ShapeContext& context) override {
-    if (!ofdm::check_format(format_, context.section)) return;
+    if (!ofdm::check_format(format_, context.section) || !ofdm::check_window(format_, context.section)) return;
     const PortShape& in = context.in[0];
     if (in.axis != Axis::counted || in.item.size() != 2 || in.item[1].extent != format_.frame)
       return context.section.problem(

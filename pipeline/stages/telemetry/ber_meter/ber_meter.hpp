@@ -15,7 +15,8 @@
 /// Counts the errors of packets of bits against a known sequence; a packet may begin anywhere in the sequence.
 ///
 /// bits    [packet][kind][bit]  u8, each counts by its lowest bit; in [frame][word][bit] each word is a packet; in
-///                              [frame][user][t][bit] users are counted separately, as kinds are
+///                              [frame][user][t][bit] users are counted separately, as kinds are, and so are the words
+///                              of each user if `words` says how many each has
 /// report  [event][kind]        i64: packets, bits, bit_errors, packet_errors, unaligned
 ///
 /// Every packet of every kind is aligned on its own. 32 short windows are spread over the packet; at each place in the
@@ -28,6 +29,7 @@ namespace iqd::ber_meter {
 
 struct Config {
   std::string sequence;
+  std::vector<std::int64_t> words;
 
   void fields(FieldVisitor& visitor);
 };

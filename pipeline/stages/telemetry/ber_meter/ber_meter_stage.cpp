@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "config/array_file.hpp"
 #include "pipeline/stage/stage.hpp"
@@ -56,6 +57,17 @@ class BerMeterStage final : public ConfiguredStage<Config> {
     const bool several = in.item.size() > 1, apart = several && (first == "kind" || first == "user");
     kinds_ = apart ? in.item[0].extent : 1;
     packets_ = several && first == "word" ? in.item[0].extent : 1;
+    if (!config_.words.empty()) {
+      const std::int64_t all = std::accumulate(config_.words.begin(), config_.words.end(), std::int64_t{0});
+      if (!several || first != "word" || all != packets_)
+        return context.section.problem(
+            "words", fmt::format("has {} words in all; its input, {}, has {}", all, in.text(),
+                                 several && first == "word" ? fmt::format("{}", packets_) : "no words"));
+      users_ = std::ssize(config_.words);
+      user_of_.clear();
+      for (std::int64_t u = 0; u < users_; ++u)
+        user_of_.insert(user_of_.end(), static_cast<std::size_t>(config_.words[static_cast<std::size_t>(u)]), u);
+    }
     const std::int64_t bits = in.item_size() / (kinds_ * packets_);
     if (bits < sequence_->window())
       context.section.problem("sequence", fmt::format("needs packets of {} bits or more to align them; they have {}",
@@ -64,22 +76,34 @@ class BerMeterStage final : public ConfiguredStage<Config> {
     context.scratch_bytes = static_cast<std::size_t>(words_) * sizeof(std::uint64_t);
     context.out[0].tally(kEvents);
     if (apart) context.out[0].item.push_back(in.item[0]);
+    if (users_ > 0) context.out[0].item.push_back({"user", users_});
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     require_cpu(backend, "ber_meter has no code for a GPU: leave its `backend` out");
-    return cpu_run(
-        [sequence = sequence_, kinds = kinds_, packets = packets_, words = words_](const StageIo& io) noexcept {
-          const PortIo& in = io.in[0];
-          const std::span report(io.out[0].row<std::int64_t>(), static_cast<std::size_t>(io.out[0].item));
-          const std::span scratch(reinterpret_cast<std::uint64_t*>(io.scratch), static_cast<std::size_t>(words));
-          std::fill(report.begin(), report.end(), 0);
-          const auto* const bits = in.row<const std::uint8_t>();
-          const std::int64_t size = in.item / packets;
-          for (std::int64_t p = 0; p < *in.count * packets; ++p)
-            count_packets(*sequence, {bits + p * size, static_cast<std::size_t>(size)}, kinds, report, scratch);
-          *io.out[0].count = 1;
-        });
+    return cpu_run([sequence = sequence_, kinds = kinds_, packets = packets_, words = words_, users = users_,
+                    user_of = user_of_](const StageIo& io) noexcept {
+      const PortIo& in = io.in[0];
+      const std::span report(io.out[0].row<std::int64_t>(), static_cast<std::size_t>(io.out[0].item));
+      const std::span scratch(reinterpret_cast<std::uint64_t*>(io.scratch), static_cast<std::size_t>(words));
+      std::fill(report.begin(), report.end(), 0);
+      const auto* const bits = in.row<const std::uint8_t>();
+      const std::int64_t size = in.item / packets;
+      std::int64_t own[std::size(kEvents)] = {};
+      for (std::int64_t p = 0; p < *in.count * packets; ++p) {
+        const std::span packet(bits + p * size, static_cast<std::size_t>(size));
+        if (users == 0) {
+          count_packets(*sequence, packet, kinds, report, scratch);
+          continue;
+        }
+        std::ranges::fill(own, 0);
+        count_packets(*sequence, packet, 1, own, scratch);
+        const auto user = static_cast<std::size_t>(user_of[static_cast<std::size_t>(p % packets)]);
+        for (std::size_t e = 0; e < std::size(kEvents); ++e)
+          report[e * static_cast<std::size_t>(users) + user] += own[e];
+      }
+      *io.out[0].count = 1;
+    });
   }
 
  private:
@@ -87,6 +111,8 @@ class BerMeterStage final : public ConfiguredStage<Config> {
   std::int64_t kinds_ = 1;
   std::int64_t packets_ = 1;  // of an item
   std::int64_t words_ = 0;
+  std::int64_t users_ = 0;             // whose words are counted apart
+  std::vector<std::int64_t> user_of_;  // [packet]
 };
 
 }  // namespace
@@ -95,6 +121,11 @@ void Config::fields(FieldVisitor& v) {
   v.field("sequence", sequence,
           {.help = "expected bits: pn9, pn15, pn23, or a file with a 0 or 1 for each bit, such as \"@bits.npy\"",
            .required = true});
+  v.field(
+      "words", words,
+      {.help = "of [frame][word][bit], how many words of a frame each user has, as [3, 6, 3]: users are then counted "
+               "apart",
+       .low = 1});
 }
 
 StageEntry entry() {

@@ -199,6 +199,24 @@ TEST(BerMeter, UsersAreCountedApart) {
   EXPECT_EQ(s.once<std::int64_t>(x, 0, 2, 2), (Report{2, 2, 2, 1000, 500, 1000, 0, 0, 6, 0, 1, 2, 0, 1, 0}));
 }
 
+TEST(BerMeter, WordsOfUsersAreCountedApart) {
+  PortShape words = packets_of(500, {}, 2);
+  words.item.insert(words.item.begin(), {"word", 4});
+  StageUnderTest s(entry(), "{sequence: pn23, words: [1, 3]}", {words});
+  ASSERT_EQ(s.complaints(), "");
+  EXPECT_EQ(s.out().text(), "i64 [event 5][user 2]");
+  Bits x;
+  for (int word = 0; word < 8; ++word) {
+    const Bits bits = with_errors(pn_bits(23, 700 * word, 500), word % 4 == 2 ? 3 : 0);
+    x.insert(x.end(), bits.begin(), bits.end());
+  }
+  EXPECT_EQ(s.once<std::int64_t>(x, 0, 2, 2), (Report{2, 6, 1000, 3000, 0, 6, 0, 2, 0, 0}));
+  EXPECT_THAT(StageUnderTest(entry(), "{sequence: pn23, words: [1, 2]}", {words}).complaints(),
+              HasSubstr("words: has 3 words in all; its input"));
+  EXPECT_THAT(StageUnderTest(entry(), "{sequence: pn23, words: [1]}", {packets_of(600)}).complaints(),
+              HasSubstr("has no words"));
+}
+
 TEST(BerMeter, RefusesWhatCannotBe) {
   const auto complaint = [](const std::string& yaml, const PortShape& in) {
     return StageUnderTest(entry(), yaml, {in}).complaints();

@@ -56,7 +56,8 @@ std::size_t Device::getStreamMTU(SoapySDR::Stream*) const {
 /// Sets up the scenario and the faults, from position 0 on.
 void Device::set_up() {
   const auto late = static_cast<std::int64_t>(rate_hz_ * pacing_.buffer_s());
-  const auto delay = static_cast<std::int64_t>(args_.number_up_to("delay", 0, kLongestDelay));
+  const bool loops = args_.text("scenario", "tone") == "loopback";  // elsewhere it is not the air's
+  const auto delay = loops ? static_cast<std::int64_t>(args_.number_up_to("delay", 0, kLongestDelay)) : 0;
   const std::int64_t kept = pacing_.transmit_buffer(rate_hz_) + late + delay + 4 * static_cast<std::int64_t>(kMtu);
   medium_ = std::make_unique<Medium>(args_, Medium::Size{rate_hz_, static_cast<int>(ports_.count(SOAPY_SDR_RX)),
                                                          static_cast<int>(ports_.count(SOAPY_SDR_TX)), kept});

@@ -10,12 +10,12 @@
 
 #include "base/integer.hpp"
 #include "base/random.hpp"
+#include "radio/soapy-modules/sim/scenarios/code_arguments.hpp"
 #include "radio/soapy-modules/sim/scenarios/mimo_frames.hpp"
 #include "radio/soapy-modules/sim/scenarios/noise.hpp"
 #include "radio/soapy-modules/sim/scenarios/other_clock.hpp"
 #include "radio/soapy-modules/sim/scenarios/scenario.hpp"
 #include "radio/soapy-modules/sim/scenarios/tone.hpp"
-#include "signal/codes/word_choice.hpp"
 #include "signal/formats/pn_sequence.hpp"
 
 namespace iqd::sim {
@@ -67,26 +67,6 @@ std::vector<double> near_profile(double rate_hz) {
   for (const auto& [delay_s, db] : kPaths)
     powers[static_cast<std::size_t>(std::lround(delay_s * rate_hz))] += std::pow(10, db / 10);
   return powers;
-}
-
-/// The code of the data bits.
-std::optional<WordCode> word_code(const Arguments& args) {
-  WordChoice choice{.code = args.text("code", "none")};
-  choice.is_nr = args.number("nr_k") || args.number("nr_e");
-  if (choice.is_nr) {
-    if (choice.code != "none") refuse("code", choice.code, "nr_k and nr_e choose the code; remove one of both");
-    choice.nr = {.k = args.count("nr_k", 0, 1, WordChoice::kMostSent),
-                 .e = args.count("nr_e", 0, 1, WordChoice::kMostSent),
-                 .rv = args.count("nr_rv", 0, 0, WordChoice::kMostRv),
-                 .graph = static_cast<NrGraph>(args.choice("nr_graph", "auto", enum_names(NrGraph{})))};
-  }
-  choice.crc = static_cast<WordCrc>(args.choice("crc", "none", enum_names(WordCrc{})));
-  if (const auto fault = choice.fault(true)) {
-    std::string key = fault->key;
-    std::ranges::replace(key, '.', '_');
-    refuse(key, args.text(key, "none"), fault->what);
-  }
-  return choice.words();
 }
 
 MimoOptions mimo_options(const Setting& setting) {

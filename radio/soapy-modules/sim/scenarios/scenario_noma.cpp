@@ -1,8 +1,11 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
+#include <string>
 
 #include "base/integer.hpp"
+#include "radio/soapy-modules/sim/scenarios/code_arguments.hpp"
 #include "radio/soapy-modules/sim/scenarios/format.hpp"
 #include "radio/soapy-modules/sim/scenarios/noma_frames.hpp"
 #include "radio/soapy-modules/sim/scenarios/scenario.hpp"
@@ -13,12 +16,21 @@ namespace {
 
 constexpr double kMostDegrees = 360;
 constexpr double kMostWavelengths = 1000;
+constexpr double kMostDoppler = 1000;
+constexpr double kMostDelay = 2048;  // samples
 
 NomaOptions noma_options(const Setting& setting) {
   const Arguments& args = setting.arguments;
   NomaOptions options;
   options.format.users = args.count("users", options.format.users, 1, NomaFormat::kMostUsers);
-  options.modulation = static_cast<SymbolMap>(args.choice("modulation", "qpsk", enum_names(SymbolMap{})));
+  const std::int64_t users = options.format.users;
+  const std::string each = "one for each user";
+  for (const std::size_t map : args.choices("modulation", "qpsk", enum_names(SymbolMap{}), users, each))
+    options.modulation.push_back(static_cast<SymbolMap>(map));
+  options.code = word_code(args);
+  for (const SymbolMap map : options.modulation)
+    if (options.code && options.code->n() > options.format.user_bits(map))
+      refuse("code", args.text("code", ""), "a user's part of a frame is shorter than one code word");
   options.order = order_of(static_cast<PnName>(args.choice("payload", "pn23", enum_names(PnName{}))));
   options.frames = args.count("period", options.frames, 1, 256);
   options.rate_hz = setting.rate_hz;
@@ -29,12 +41,22 @@ NomaOptions noma_options(const Setting& setting) {
   channel.radius = args.number_up_to("radius", channel.radius, kMostWavelengths);
   channel.spread_deg = args.number_up_to("spread", channel.spread_deg, kMostDegrees);
   channel.jitter_deg = args.number_up_to("jitter", channel.jitter_deg, kMostDegrees);
-  channel.powers_db = args.numbers("powers", channel.users, "one for each user");
+  channel.powers_db = args.numbers("powers", users, each);
   channel.motion_deg = args.number("motion", 0);
+  channel.doppler_hz = args.number_up_to("doppler", 0, kMostDoppler);
   channel.seed = seed_of(args);
   options.level_db = args.number("level", options.level_db);
   options.snr_db = args.number("snr");
-  options.offset_hz = args.number("offset", 0);
+  if (args.text("offset", "").find('/') == std::string::npos)
+    options.offset_hz = args.number("offset", 0);
+  else
+    options.offsets_hz = args.numbers("offset", users, each);
+  options.delays = args.numbers_or_one("delay", users, each);
+  options.echoes_db = args.numbers_or_one("echo", users, each);
+  options.echo_delay = args.number_up_to("echo_delay", options.echo_delay, kMostDelay);
+  for (const double delay : options.delays)
+    if (delay < 0 || delay > kMostDelay)
+      refuse("delay", args.text("delay", ""), "expected 0 to " + std::to_string(std::lround(kMostDelay)) + " samples");
   return options;
 }
 

@@ -8,7 +8,7 @@
 
 /// Sums, medians and equations by all threads of a thread block. All of them call a function together; memory that one
 /// thread wrote before the call may be read by another in it, and what it wrote after it.
-namespace iqd::mimo_channel_estimator {
+namespace iqd::dsp {
 namespace {
 
 constexpr int kFrameThreads = 512;
@@ -178,4 +178,4 @@ __device__ void substitute(const Equations& e, int sides, float2* x) {
 }
 
 }  // namespace
-}  // namespace iqd::mimo_channel_estimator
+}  // namespace iqd::dsp

@@ -1,0 +1,15 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "radio/soapy-modules/sim/scenarios/scenario.hpp"
+#include "signal/codes/word_code.hpp"
+
+namespace iqd::sim {
+
+/// The code of a transmitter's data bits, by the arguments code, nr_k, nr_e, nr_rv, nr_graph and crc.
+std::optional<WordCode> word_code(const Arguments& args);
+
+}  // namespace iqd::sim
