@@ -33,6 +33,9 @@ constexpr int kFirstRoom = 4;
 constexpr int kFetchMs = 500, kFetchBatch = 32;
 constexpr int kHomeAskMs = 300, kFirstAskMs = 1000;
 constexpr std::int64_t kQueueNs = 2'000'000'000;
+/// Servers elect a leader within 9 s. Of two that are left, nats-server 2.9.10 may refuse both for good: if one has the
+/// newer term, and the other more messages. New streams need an election for each of them.
+constexpr std::int64_t kLeaderlessNs = 10'000'000'000, kElectionsNs = 30'000'000'000, kLeaderCheckNs = 1'000'000'000;
 /// libnats has no name for the status of a request that nobody takes.
 constexpr int kNobody = 503;
 
@@ -52,6 +55,17 @@ std::string host_name() {
 std::uint64_t number_in(const nlohmann::json& map, const char* key) {
   const auto at = map.is_object() ? map.find(key) : map.end();
   return at != map.end() && at->is_number_unsigned() ? at->get<std::uint64_t>() : 0;
+}
+
+/// The last two parts of a subject. False: they are no numbers.
+bool read_numbers(std::string_view subject, std::uint64_t& first, std::uint64_t& second) {
+  for (std::uint64_t* const value : {&second, &first}) {
+    const std::size_t dot = subject.rfind('.');
+    const std::string_view digits = subject.substr(dot + 1);
+    if (std::from_chars(digits.data(), digits.data() + digits.size(), *value).ec != std::errc()) return false;
+    subject = subject.substr(0, dot);
+  }
+  return true;
 }
 
 /// The results in a message, which this holds.
@@ -171,14 +185,8 @@ void PoolHome::Inbox::put(Event event) {
 
 void PoolHome::listen() {
   subscriptions_.push_back(link_.listen(answers_ + "*.*", [inbox = inbox_](natsConnection*, Held<natsMsg> m) {
-    std::string_view subject = natsMsg_GetSubject(m.get());
     Answer answer;
-    for (std::uint64_t* const value : {&answer.number, &answer.streams}) {
-      const std::size_t dot = subject.rfind('.');
-      const std::string_view digits = subject.substr(dot + 1);
-      if (std::from_chars(digits.data(), digits.data() + digits.size(), *value).ec != std::errc()) return;
-      subject = subject.substr(0, dot);
-    }
+    if (!read_numbers(natsMsg_GetSubject(m.get()), answer.streams, answer.number)) return;
     if (natsMsg_IsNoResponders(m.get())) {
       answer.error = kNobody;
       return inbox->put(answer);
@@ -188,6 +196,12 @@ void PoolHome::listen() {
     if (text.is_object() && text.contains("error"))
       answer.error = std::max(1, static_cast<int>(number_in(text["error"], "err_code")));
     if (answer.error != 0 || answer.sequence != 0) inbox->put(answer);
+  }));
+  subscriptions_.push_back(link_.listen(answers_ + "removed.*.*", [inbox = inbox_](natsConnection*, Held<natsMsg> m) {
+    Removed removed;
+    if (!natsMsg_IsNoResponders(m.get()) &&
+        read_numbers(natsMsg_GetSubject(m.get()), removed.streams, removed.sequence))
+      inbox->put(removed);
   }));
   const std::string advisories =
       fmt::format("$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.{}.{}", names_.todo_stream, kWorkers);
@@ -325,6 +339,10 @@ void PoolHome::take(const Answer& answer) {
   numbers_[answer.sequence] = answer.number;
 }
 
+void PoolHome::take(const Removed& removed) {
+  if (removed.streams == streams_made_) removals_.erase(removed.sequence);
+}
+
 void PoolHome::take(const Poison& poison) {
   const auto at = numbers_.find(poison.sequence);
   if (at != numbers_.end())
@@ -341,6 +359,14 @@ void PoolHome::take(const Here& here) {
 void PoolHome::take(const Reconnected&) {
   // Perhaps to a server that has been restarted, and has nothing of this pool any more.
   streams_are_lost_ = true;
+}
+
+void PoolHome::take(const Leaderless&) {
+  if (owner() == PoolStreams::Owner::other) return;
+  log::warn("pool {}: no server leads its streams; makes them again", config_.name);
+  streams_.drop();
+  streams_are_lost_ = true;
+  has_waited();
 }
 
 void PoolHome::take(Arrived& arrived) {
@@ -361,8 +387,9 @@ void PoolHome::take(Arrived& arrived) {
     const std::int64_t now = steady_ns();
     round_trip_.record(now - at->second.since_ns - head->compute_ns);
     finished_ns_.push_back(now);
-    // A copy may still be in the queue.
-    if (at->second.published > 1 && at->second.sequence != 0) remove_block(at->second.sequence);
+    // The worker has taken it from the queue, but perhaps not a copy of it, nor those that other servers hold.
+    if ((at->second.published > 1 || config_.replicas > 1) && at->second.sequence != 0)
+      remove_block(at->second.sequence);
     close(at);
     const std::lock_guard waiters(waiters_mutex_);
     ticket->settle(std::make_unique<MessageResult>(std::move(arrived.message), std::move(head->ports)));
@@ -408,6 +435,7 @@ void PoolHome::look_at_clock() {
   check_streams(now);
   for (const std::uint64_t number : unstored)
     if (const auto at = out_.find(number); at != out_.end() && !interrupted_) publish(number, at->second);
+  remove_blocks(now);
   find_room(now);
 }
 
@@ -432,6 +460,7 @@ void PoolHome::check_streams(std::int64_t now_ns) {
     ++streams_made_;
     orders_.clear();
     numbers_.clear();
+    removals_.clear();
     for (auto& [number, out] : out_) out.sequence = 0, out.again_ns = 0;
   } catch (const SetupError& e) {
     has_waited();
@@ -450,9 +479,14 @@ PoolStreams::Owner PoolHome::owner() {
   return owner;
 }
 
-/// Of streams that may be another home's, the number may be that of another block.
-void PoolHome::remove_block(std::uint64_t sequence) noexcept {
-  if (!is_taken_ && !streams_are_lost_) streams_.remove_block(sequence);
+/// Until the server answers. Of streams that may be another home's, the number may be that of another block.
+void PoolHome::remove_blocks(std::int64_t now_ns) {
+  if (is_taken_ || streams_are_lost_ || !link_.is_connected()) return;
+  for (auto& [sequence, again_ns] : removals_) {
+    if (now_ns < again_ns) continue;
+    streams_.remove_block(sequence, fmt::format("{}removed.{}.{}", answers_, streams_made_, sequence));
+    again_ns = now_ns + kLongestRetryNs;
+  }
 }
 
 /// No more than the pool has done lately: what is too much for it is lost before it is sent, not after.
@@ -488,6 +522,7 @@ void PoolHome::fetch() {
   ::pthread_setname_np(::pthread_self(), "iqd-pool-in");
   Pull results(link_, names_.done_stream, kHome, kFetchBatch);
   while (!ends_) {
+    look_for_leaders();
     // On a new connection, results may be those of another home.
     const int connections = link_.connections();
     if (!link_.is_connected() || (connections != owned_ && owner() != PoolStreams::Owner::us)) {
@@ -498,9 +533,22 @@ void PoolHome::fetch() {
     look_at_queue();
     if (Held<natsMsg> message = results.next(kFetchMs)) {
       results.acknowledge(message.get());
+      led_ns_ = steady_ns();
       inbox_->put(Arrived{std::move(message)});
     }
   }
+}
+
+/// While no results come: servers may be without a leader for long.
+void PoolHome::look_for_leaders() {
+  const std::int64_t now = steady_ns();
+  if (now - led_ns_ < kLeaderCheckNs || now - leaders_sought_ns_ < kLeaderCheckNs) return;
+  leaders_sought_ns_ = now;
+  const bool may_wait = config_.replicas > 1 && link_.is_connected() && out_count_ > 0;
+  if (!may_wait || streams_.are_led()) led_ns_ = now;
+  if (now - led_ns_ < kLeaderlessNs) return;
+  led_ns_ = now + kElectionsNs - kLeaderlessNs;
+  inbox_->put(Leaderless{});
 }
 
 /// What waits at the server, now and then.

@@ -61,6 +61,10 @@ class PoolHome final : public Pool {
     std::uint64_t sequence = 0;
     int error = 0;  // 0: stored
   };
+  struct Removed {
+    std::uint64_t streams = 0;  // as above
+    std::uint64_t sequence = 0;
+  };
   struct Poison {
     std::uint64_t sequence = 0;
   };
@@ -68,10 +72,11 @@ class PoolHome final : public Pool {
     HereMessage worker;
   };
   struct Reconnected {};
+  struct Leaderless {};
   struct Arrived {
     Held<natsMsg> message;
   };
-  using Event = std::variant<Answer, Poison, Here, Reconnected, Arrived>;
+  using Event = std::variant<Answer, Removed, Poison, Here, Reconnected, Leaderless, Arrived>;
 
   /// What libnats' threads put in; they may outlive the pool.
   struct Inbox {
@@ -86,9 +91,11 @@ class PoolHome final : public Pool {
   bool take_jobs();
   bool take_events();
   void take(const Answer& answer);
+  void take(const Removed& removed);
   void take(const Poison& poison);
   void take(const Here& here);
   void take(const Reconnected&);
+  void take(const Leaderless&);
   void take(Arrived& arrived);
   void look_at_clock();
   void publish(std::uint64_t number, Out& out);
@@ -97,7 +104,8 @@ class PoolHome final : public Pool {
   void excuse_pause(std::int64_t now_ns);
   void has_waited() noexcept { ticked_ns_ = steady_ns(); }
   PoolStreams::Owner owner();
-  void remove_block(std::uint64_t sequence) noexcept;
+  void remove_block(std::uint64_t sequence) { removals_.emplace(sequence, 0); }
+  void remove_blocks(std::int64_t now_ns);
   void check_streams(std::int64_t now_ns);
   void settle(std::uint64_t number, PoolLoss loss);
   void close(std::map<std::uint64_t, Out>::iterator at);
@@ -105,6 +113,7 @@ class PoolHome final : public Pool {
   void wake();
   void fetch();
   void look_at_queue();
+  void look_for_leaders();
   std::string about_home() const;
 
   const PoolConfig config_;
@@ -127,6 +136,7 @@ class PoolHome final : public Pool {
   // Used only by the thread that sends.
   std::map<std::uint64_t, Out> out_;
   std::map<std::uint64_t, std::uint64_t> numbers_;  // of stored blocks, by their sequences
+  std::map<std::uint64_t, std::int64_t> removals_;  // blocks that the server shall remove, and when it is asked again
   std::uint64_t next_number_ = 0;
   std::deque<std::int64_t> finished_ns_;  // times of the last results
   std::deque<std::string> orders_;        // published, as many as their stream holds
@@ -153,6 +163,8 @@ class PoolHome final : public Pool {
   std::atomic<bool> is_taken_{false};  // the streams, by another home
   // Used only by the thread that fetches.
   std::int64_t queue_seen_ns_ = 0;
+  std::int64_t led_ns_ = steady_ns();  // when a server led all streams
+  std::int64_t leaders_sought_ns_ = 0;
   int owned_ = 0;  // the streams are this home's since so many connections
   std::thread sender_;
   std::thread fetcher_;

@@ -42,6 +42,9 @@ bool PoolStreams::make(int wait_ms) {
   queue.MaxBytes = todo_bytes_;
   queue.Description = run_.c_str();
   make_stream(names_.todo_stream, names_.todo, queue);
+  // With `replicas`, results that were read may remain at servers that do not lead: an acknowledgement that overtakes its
+  // message there is lost (nats-server 2.9, in memory). A copy that is full of these must not refuse others.
+  queue.Discard = js_DiscardOld;
   queue.MaxBytes = done_bytes_;
   make_stream(names_.done_stream, names_.done, queue);
   jsStreamConfig orders;
@@ -105,6 +108,32 @@ Held<jsStreamInfo> PoolStreams::look(const std::string& stream, int wait_ms) con
   return Held<jsStreamInfo>(made);
 }
 
+void PoolStreams::drop() {
+  jsOptions options;
+  jsOptions_Init(&options);
+  options.Wait = kAnswerMs;
+  // Without a leader, a stream is deleted, but nobody says so.
+  for (const std::string& stream : {names_.todo_stream, names_.done_stream})
+    js_DeleteStream(link_.stream(), stream.c_str(), &options, nullptr);
+}
+
+bool PoolStreams::are_led() const {
+  jsOptions options;
+  jsOptions_Init(&options);
+  options.Wait = kAnswerMs;
+  const auto is_led = [&](const std::string& stream, const char* consumer) {
+    jsStreamInfo* of_stream = nullptr;
+    jsConsumerInfo* of_consumer = nullptr;
+    const bool answer =
+        js_GetStreamInfo(&of_stream, link_.stream(), stream.c_str(), &options, nullptr) == NATS_OK &&
+        js_GetConsumerInfo(&of_consumer, link_.stream(), stream.c_str(), consumer, &options, nullptr) == NATS_OK;
+    jsStreamInfo_Destroy(of_stream);
+    jsConsumerInfo_Destroy(of_consumer);
+    return answer;
+  };
+  return is_led(names_.todo_stream, kWorkers) && is_led(names_.done_stream, kHome);
+}
+
 PoolStreams::Owner PoolStreams::owner() const {
   try {
     const Held<jsStreamInfo> info = look(names_.todo_stream, kAnswerMs);
@@ -135,12 +164,10 @@ void PoolStreams::publish_order(const WorkOrder& order) {
        "pool: publishing the plan", code);
 }
 
-void PoolStreams::remove_block(std::uint64_t sequence) noexcept {
+void PoolStreams::remove_block(std::uint64_t sequence, const std::string& reply) noexcept {
   const std::string subject = "$JS.API.STREAM.MSG.DELETE." + names_.todo_stream;
   const std::string request = fmt::format(R"({{"seq":{},"no_erase":true}})", sequence);
-  // The server acts on requests only: with an address for an answer.
-  natsConnection_PublishRequestString(link_.get(), subject.c_str(), (names_.home + ".ignored").c_str(),
-                                      request.c_str());
+  natsConnection_PublishRequestString(link_.get(), subject.c_str(), reply.c_str(), request.c_str());
 }
 
 }  // namespace iqd::hosts

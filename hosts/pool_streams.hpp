@@ -23,12 +23,16 @@ class PoolStreams {
   bool make(int wait_ms);
   /// Removes all blocks and results. Throws SetupError.
   void purge();
+  /// Deletes the streams of blocks and results, also if no server leads them.
+  void drop();
+  /// Whether both streams and their consumers answer: some server leads them. Any thread.
+  bool are_led() const;
   /// Whose the streams are. Any thread.
   enum class Owner { none, us, other };
   Owner owner() const;  // none: they are not there, or the server does not answer
   void publish_order(const WorkOrder& order);
-  /// Removes a block; nothing waits for the answer.
-  void remove_block(std::uint64_t sequence) noexcept;
+  /// Asks for a block's removal; the answer goes to `reply`.
+  void remove_block(std::uint64_t sequence, const std::string& reply) noexcept;
 
  private:
   void make_stream(const std::string& name, const std::string& subject, const jsStreamConfig& base);

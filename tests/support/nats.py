@@ -43,6 +43,7 @@ class Server:
         self.folder.mkdir()
         self.port = iqd.free_port()
         self.url = f"{'tls' if tls else 'nats'}://127.0.0.1:{self.port}"
+        self.urls = [self.url]
         self.process = None
         if tls:
             self.certificate = self._certificate()
@@ -103,6 +104,45 @@ class Server:
 
     def resume(self):
         self.process.send_signal(signal.SIGCONT)
+
+
+class Cluster:
+    """Three servers that keep copies of each other's streams. Ends with the `with` block."""
+
+    def __init__(self, folder):
+        ports = [iqd.free_port() for _ in range(3)]
+        routes = ", ".join(f'"nats-route://127.0.0.1:{port}"' for port in ports)
+        self.servers = [
+            Server(f"{folder}{n}", f'server_name: "n{n}"\n'
+                   f'cluster {{ name: lab, listen: "127.0.0.1:{port}", routes: [{routes}] }}')
+            for n, port in enumerate(ports)]
+        self.urls = [server.url for server in self.servers]
+
+    def __enter__(self):
+        with contextlib.ExitStack() as started:
+            for server in self.servers:
+                started.enter_context(server)
+            ends = time.monotonic() + iqd.PATIENCE
+            while "error" in (answer := self.ask("STREAM.CREATE.probe", name="probe", num_replicas=3)) or not answer:
+                if time.monotonic() > ends:
+                    raise AssertionError(f"the cluster is not complete: {answer}")
+                time.sleep(0.1)
+            self.ask("STREAM.DELETE.probe")
+            started.pop_all()
+        return self
+
+    def __exit__(self, *_):
+        for server in self.servers:
+            server.kill()
+
+    def ask(self, what, **keys):
+        """See Client. Of a server that runs."""
+        with Client(next(server for server in self.servers if server.process)) as client:
+            return client.ask(what, seconds=2, **keys)
+
+    def leader(self, stream):
+        """The server that has the first copy."""
+        return self.servers[int(self.ask(f"STREAM.INFO.{stream}")["cluster"]["leader"][1:])]
 
 
 class Relay:
@@ -263,9 +303,9 @@ class Client:
         self._socket.sendall(f"UNSUB {number}\r\n".encode())
         return answer
 
-    def ask(self, what, **keys):
+    def ask(self, what, seconds=iqd.PATIENCE, **keys):
         """An answer of JetStream's, such as to `STREAM.INFO.name`."""
-        answer = self.request(f"$JS.API.{what}", json.dumps(keys).encode() if keys else b"")
+        answer = self.request(f"$JS.API.{what}", json.dumps(keys).encode() if keys else b"", seconds=seconds)
         return json.loads(answer) if answer else {}
 
 

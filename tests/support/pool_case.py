@@ -37,7 +37,7 @@ class Worker(iqd.Daemon):
     """An iqd that works for a pool."""
 
     def __init__(self, server, folder, name, **keys):
-        spec = {"work": {"servers": [server.url], "pools": ["band"], "name": name, "lanes": 1, **keys},
+        spec = {"work": {"servers": server.urls, "pools": ["band"], "name": name, "lanes": 1, **keys},
                 "monitor": {"listen": "127.0.0.1:0"}}
         super().__init__(yaml.safe_dump(spec), folder=folder, name=f"{name}.yaml")
         self.name = name
@@ -111,7 +111,10 @@ class PoolTest(iqd.SystemTest):
 
     def setUp(self):
         super().setUp()
-        self.server = self.enterContext(nats.Server(self.folder / "server"))
+        self.server = self.serve()
+
+    def serve(self):
+        return self.enterContext(nats.Server(self.folder / "server"))
 
     def record(self, count, channels=1, rate=RATE):
         self.period = count
@@ -129,7 +132,7 @@ class PoolTest(iqd.SystemTest):
                 "monitor": {"listen": "127.0.0.1:0"}, **more}
         if backend:
             spec["backend"] = list(backend)
-            spec["pool"] = {"servers": [self.server.url], "name": "band", "window": "1 MiB", **(pool or {})}
+            spec["pool"] = {"servers": self.server.urls, "name": "band", "window": "1 MiB", **(pool or {})}
         return spec
 
     def live(self, recording, repeat=True, **keys):

@@ -150,6 +150,32 @@ class Networks(pool_case.PoolTest):
         self.assertPieces(status, spec)
 
 
+class Clusters(pool_case.PoolTest):
+    def serve(self):
+        return self.enterContext(nats.Cluster(self.folder / "n"))
+
+    def test_the_leader_is_killed(self):
+        """The other two servers have all blocks and all results. Then it returns, and another one dies."""
+        spec = self.spec(self.record(300 * BLOCK), [fir(SLOW)], pool={**SURE, "patience": "180 s", "replicas": 3})
+        home = self.home(spec)
+        workers = [self.worker(f"w{n}") for n in range(2)]
+        home.progress()
+        for stream in ("todo", "done"):
+            leader = self.server.leader(f"IQD_band_{stream}")
+            before = home.status()["published"]
+            leader.kill()
+            # The two that are left may elect nobody (nats-server 2.9.10): then the third has to return.
+            ends = time.monotonic() + 12
+            while home.status()["published"] < before + 20 * BLOCK and time.monotonic() < ends:
+                time.sleep(0.1)
+            leader.start()
+            home.progress(20, seconds=60)
+        status = self.assertWhole(home, spec, seconds=90)
+        self.assertLess(status["pool"]["twice"], 100, "blocks that were computed in vain")
+        for worker in workers:
+            self.assertEqual(worker.stop(), 0, worker.text)
+
+
 class Foreign(pool_case.PoolTest):
     """Other users of the server write into the streams of a pool."""
 
