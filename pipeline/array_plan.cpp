@@ -33,9 +33,10 @@ bool are_there(const StageEntry& entry, const std::vector<StageInput>& inputs, c
 }  // namespace
 
 std::optional<Connections> usual_connections(const StageEntry& entry, std::span<const StageEntry* const> before) {
-  if (entry.inputs.size() != 1) return Connections{};
+  const InputSpec* const input = only_input(entry.inputs);
+  if (!input) return Connections{};
   const auto has_output = [&](const StageEntry* stage) {
-    return std::ranges::find(stage->outputs, entry.inputs.front().name, &OutputSpec::name) != stage->outputs.end();
+    return std::ranges::find(stage->outputs, input->name, &OutputSpec::name) != stage->outputs.end();
   };
   if (std::ranges::any_of(before, has_output)) return Connections{};
   return std::nullopt;

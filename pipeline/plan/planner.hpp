@@ -60,8 +60,7 @@ class Planner {
   // Where these return a port, kUnknownPort stands for a problem that was reported.
   PortIndex find_port(std::string_view name, const Section& section, std::string_view key) const;
   bool connect(PlanStep& step, const std::vector<InputSpec>& inputs, const Connections& from, const Section& section);
-  PortIndex pick_input(const InputSpec& input, std::size_t inputs, const Connections& from,
-                       const Section& section) const;
+  PortIndex pick_input(const InputSpec& input, bool is_only, const Connections& from, const Section& section) const;
   PortIndex pick_unnamed(const InputSpec& input, const Section& section) const;
   void add_unshaped(const StageEntry& entry, const std::string& name);
   PortIndex readable(PortIndex port, const InputSpec& input, Side side, const Section& section);

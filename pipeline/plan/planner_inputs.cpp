@@ -24,7 +24,7 @@ bool inputs_exist(const Connections& from, const std::vector<InputSpec>& inputs,
   bool all = true;
   for (const auto& connection : from) {
     const std::string& input = connection.first;
-    if (std::ranges::find(names, input) != names.end() || (input.empty() && inputs.size() == 1)) continue;
+    if (std::ranges::find(names, input) != names.end() || (input.empty() && only_input(inputs))) continue;
     all = false;
     if (names.empty())
       section.problem("from", fmt::format("{} has no inputs", entry.name));
@@ -53,21 +53,22 @@ PortIndex Planner::find_port(std::string_view name, const Section& section, std:
 }
 
 /// The port that an input reads; kNoPort if it is optional and not connected.
-PortIndex Planner::pick_input(const InputSpec& input, std::size_t inputs, const Connections& from,
+PortIndex Planner::pick_input(const InputSpec& input, bool is_only, const Connections& from,
                               const Section& section) const {
   auto named = from.find(input.name);
-  if (named == from.end() && inputs == 1) named = from.find("");
+  if (named == from.end() && is_only) named = from.find("");
   return named != from.end() ? find_port(named->second, section, "from") : pick_unnamed(input, section);
 }
 
-/// The last output of the input's name, or else the last stage's only output.
+/// The last output of the input's name, or else the last stage's only output. Nothing is connected to an optional input
+/// that is not named: an output of its name may be something else.
 PortIndex Planner::pick_unnamed(const InputSpec& input, const Section& section) const {
   const auto makes = [&](const StageEntry& e) {
     return std::ranges::find(e.outputs, input.name, &OutputSpec::name) != e.outputs.end();
   };
-  if (names_.has_unknown() && std::ranges::any_of(stages_, makes)) return kUnknownPort;
+  if (!input.optional && names_.has_unknown() && std::ranges::any_of(stages_, makes)) return kUnknownPort;
   const std::span<const PortIndex> own_name = names_.outputs_called(input.name);
-  for (auto p = own_name.rbegin(); p != own_name.rend(); ++p)
+  for (auto p = own_name.rbegin(); !input.optional && p != own_name.rend(); ++p)
     if (*p == kUnknownPort || input.takes(plan_.ports[*p].shape.element)) return *p;
   // External inputs of the same name, as `iqd exec` gives them.
   for (PortIndex s = 0; s < plan_.sources; ++s)
@@ -155,8 +156,9 @@ bool Planner::connect(PlanStep& step, const std::vector<InputSpec>& inputs, cons
   const bool all_named = inputs_exist(from, inputs, *step.entry, section);
   bool all_known = all_named;
   for (const InputSpec& input : inputs) {
-    const bool is_named = from.contains(input.name) || (inputs.size() == 1 && from.contains(""));
-    const PortIndex picked = is_named || all_named ? pick_input(input, inputs.size(), from, section) : kUnknownPort;
+    const bool is_only = only_input(inputs) == &input;
+    const bool is_named = from.contains(input.name) || (is_only && from.contains(""));
+    const PortIndex picked = is_named || all_named ? pick_input(input, is_only, from, section) : kUnknownPort;
     const bool there = picked != kNoPort && picked != kUnknownPort;
     step.in.push_back(there ? readable(picked, input, step.side, section) : picked);
     all_known = all_known && step.in.back() != kUnknownPort;

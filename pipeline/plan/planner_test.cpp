@@ -66,6 +66,19 @@ TEST(Planner, InputTakesTheNearestOutputOfItsOwnName) {
   EXPECT_EQ(plan.ports[plan.steps[3].in[0]].name, "near.finds");
 }
 
+/// What is optional is connected by name only, and a connection without a name is the required input's.
+TEST(Planner, OptionalInputsStayFreeUnlessTheyAreNamed) {
+  PlanRig rig(64);
+  ASSERT_TRUE(rig.add({"pick", "{}", "first"}));
+  ASSERT_TRUE(rig.add({"pick_more", "{}", "free", {{"", "source"}}})) << rig.complaints();
+  ASSERT_TRUE(rig.add({"pick_more", "{}", "named", {{"in", "source"}, {"finds", "first.finds"}}})) << rig.complaints();
+  const Plan plan = rig.planner.finish(rig.section);
+  EXPECT_EQ(rig.complaints(), "");
+  EXPECT_EQ(plan.ports[plan.steps[1].in[0]].name, "source");
+  EXPECT_EQ(plan.steps[1].in[1], kNoPort);
+  EXPECT_EQ(plan.ports[plan.steps[2].in[1]].name, "first.finds");
+}
+
 std::string complaint_about(const std::vector<StageLine>& lines, std::int64_t block = 64,
                             PortShape source = word_source()) {
   PlanRig rig(block, std::move(source));

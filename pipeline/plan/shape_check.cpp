@@ -193,4 +193,9 @@ bool accept_lengths(std::span<const InputSpec> inputs, std::span<const PortShape
   return true;
 }
 
+const InputSpec* only_input(std::span<const InputSpec> inputs) noexcept {
+  const auto is_required = [](const InputSpec& input) { return !input.optional; };
+  return std::ranges::count_if(inputs, is_required) == 1 ? &*std::ranges::find_if(inputs, is_required) : nullptr;
+}
+
 }  // namespace iqd

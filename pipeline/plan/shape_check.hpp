@@ -55,4 +55,7 @@ bool accept_lengths(std::span<const InputSpec> inputs, std::span<const PortShape
                     std::span<const std::int64_t> lengths, std::int64_t cut, std::int64_t block,
                     const Section& section);
 
+/// The input that is meant where a connection names none: the only one that is not optional; null if there are several.
+const InputSpec* only_input(std::span<const InputSpec> inputs) noexcept;
+
 }  // namespace iqd

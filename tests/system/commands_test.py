@@ -149,11 +149,11 @@ class Commands(iqd.SystemTest):
                   **{name: FRONT_END[:n] for n, name in enumerate(FRONT_END)},
                   **{name: FRONT_END for name in samples if name.endswith("_detector") and name not in RECEIVER},
                   "ldpc_decoder": [*FRONT_END, "mtt_detector"],
-                  "ldpc_encoder": [*FRONT_END, "mtt_detector", "ldpc_decoder"],
+                  **{name: [*FRONT_END, "mtt_detector", "ldpc_decoder"] for name in ("ldpc_encoder", "failed_frames")},
                   "ofdm_clock": FRONT_END[:2], "noma_slots": NOMA[:2], "noma_channel_estimator": NOMA_SMALL, "lls_detector": NOMA, "apsm_detector": NOMA}
         for name in samples:
-            if name == "genie_detector":
-                continue  # no stage outputs its kind of channel: it is for arrays
+            if name in ("genie_detector", "merge_words"):
+                continue  # no stage outputs its kind of channel: it is for arrays; the other needs two decoders
             chain = "\n  ".join(samples.get(stage, stage) for stage in [*before.get(name, []), name])
             chain = chain.replace("ber_meter: {", "ber_meter: {from: soqpsk_detector.bits, ")  # one of several outputs
             channels = 2 if set(before.get(name, [])) & {*FRONT_END, *NOMA, *NOMA_SMALL} else 1
