@@ -50,6 +50,9 @@ IQD_HOST_DEVICE inline float usable_prior(float x) noexcept {
   return x > kMostPrior ? kMostPrior : x < -kMostPrior ? -kMostPrior : x == x ? x : 0.0f;
 }
 
+/// Noise counts up to this where a prior's cost is multiplied by it, so that costs stay finite.
+inline constexpr float kMostPriorNoise = 1e30f;
+
 struct DetectorKeys {
   Modulation modulation = Modulation::qpsk;
   LlrForm llr = LlrForm::f32;

@@ -65,9 +65,8 @@ inline void clear_prior(Front& f) {
 }
 /// Loads the priors of the vectors, and what each level costs by them.
 inline void load_prior(Front& f, const float* prior) {
-  constexpr float kMostNoise = 1e30f;  // costs stay finite
   const int half = f.bits / 2;
-  const V noise = hn::Min(f.noise.get(), all(kMostNoise));
+  const V noise = hn::Min(f.noise.get(), all(kMostPriorNoise));
   for (int row = 0; row < f.tx; ++row) {
     for (int l = 0; l < lanes(); ++l) {
       const float* const symbol = prior + (f.vector[l] * f.tx + static_cast<int>(f.antenna[row].at[l])) * f.bits;

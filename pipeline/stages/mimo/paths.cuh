@@ -41,8 +41,7 @@ template <int kTx, int kBits> class Exchange {
         (*this)(place(row, m) + 1) = usable(r.above[row][m].y);
       }
     }
-    constexpr float kMostNoise = 1e30f;  // costs of a prior stay finite
-    (*this)(kRows + kTx) = fminf(usable(r.noise), kMostNoise);
+    (*this)(kRows + kTx) = fminf(usable(r.noise), kMostPriorNoise);
   }
   IQD_HOST_DEVICE float2 z(int m) const {
     return {(*this)(2 * m), (*this)(2 * m + 1)};

@@ -70,7 +70,6 @@ template <int kTx, bool kPrior> struct Scan {
   }
   /// The costs of levels by the prior of this thread's vector; `llr(antenna, bit)` is the prior.
   template <class Llr> __device__ void share_prior(const mimo::Triangle<kTx>& r, const Llr& llr) {
-    constexpr float kMostNoise = 1e30f;  // costs stay finite
     v = static_cast<int>(threadIdx.x);
     const int half = bits / 2;
     for (int row = 0; row < kTx; ++row)
@@ -81,7 +80,7 @@ template <int kTx, bool kPrior> struct Scan {
             const float prior = llr(r.antenna[row], 2 * b + axis);
             cost += fmaxf(0, i >> (half - 1 - b) & 1 ? prior : -prior);
           }
-          cost_of_level(row, axis, i) = r.erased ? 0 : cost * fminf(r.noise, kMostNoise);
+          cost_of_level(row, axis, i) = r.erased ? 0 : cost * fminf(r.noise, mimo::kMostPriorNoise);
         }
   }
 
