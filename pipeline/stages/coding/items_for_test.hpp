@@ -11,7 +11,7 @@
 
 #include "pipeline/stage_runner.hpp"
 
-/// For the tests of stages of a second pass: items in, outputs as numbers.
+/// For the tests of coding stages: items in, outputs as numbers.
 namespace iqd::coding {
 
 using Bytes = std::vector<std::uint8_t>;
@@ -34,10 +34,10 @@ template <class T> std::vector<T> all_of(const StageOutput& output) {
   if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
 }
-inline std::vector<StageOutput> outputs_of(const StageEntry& stage, std::vector<StageInput> in,
-                                           std::int64_t block = 0) {
+inline std::vector<StageOutput> outputs_of(const StageEntry& stage, std::vector<StageInput> in, std::int64_t block = 0,
+                                           const std::string& keys = "{}") {
   Problems problems;
-  StageRunner runner(stage, "{}", std::move(in), block, "cpu", problems);
+  StageRunner runner(stage, keys, std::move(in), block, "cpu", problems);
   for (const Problem& p : problems) ADD_FAILURE() << p.text();
   return problems.empty() ? runner.run() : std::vector<StageOutput>();
 }

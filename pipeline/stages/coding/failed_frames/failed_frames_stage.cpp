@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "pipeline/stages/coding/failed_frames/failed_frames.hpp"
@@ -14,9 +12,6 @@ class FailedFramesStage final : public Stage {
   void fields(FieldVisitor&) override {}
 
   void shape(ShapeContext& context) override {
-    for (const PortShape& in : context.in)
-      if (in.axis != Axis::counted || !in.rows.empty())
-        return context.section.problem("", fmt::format("needs frames at all inputs; one is {}", in.text()));
     setup_.words = context.in[0].item_size();
     for (std::size_t o = 0; o < kCopies; ++o) {
       const PortShape& in = context.in[1 + o];

@@ -5,7 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pipeline/stages/coding/retry_for_test.hpp"
+#include "pipeline/stages/coding/items_for_test.hpp"
 #include "pipeline/stages/stages.hpp"
 
 namespace iqd::failed_frames {

@@ -8,11 +8,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <random>
 #include <tuple>
 
-#include "pipeline/stage_runner.hpp"
+#include "pipeline/stages/coding/items_for_test.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/table_thread.hpp"
 #include "signal/codes/nr_codes.hpp"
@@ -55,29 +54,13 @@ struct DecodedWords {
   }
 };
 
-template <class T> std::vector<T> of_port(const StageOutput& output) {
-  const std::vector<std::byte> bytes = output.joined();
-  std::vector<T> values(bytes.size() / sizeof(T));
-  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
-
 template <class T> DecodedWords decode_words(const std::vector<T>& llr, std::int64_t item, const std::string& keys,
                                              std::int64_t block = 0) {
   static const StageEntry stage = entry();
-  StageInput in;
-  in.length = std::ssize(llr) / item;
-  in.shape = stage.inputs[0].example_shape(element_of<T>, in.length);
-  in.shape.item = {{"n", item}};
-  const auto bytes = std::as_bytes(std::span(llr));
-  in.data.assign(bytes.begin(), bytes.end());
-  Problems problems;
-  StageRunner runner(stage, keys, {in}, block, "cpu", problems);
-  for (const Problem& p : problems) ADD_FAILURE() << p.text();
-  if (!problems.empty()) return {};
-  const auto out = runner.run();
-  return {of_port<std::uint8_t>(out[kBits]), of_port<std::int32_t>(out[kIterations]),
-          of_port<std::int64_t>(out[kTally]), of_port<float>(out[kPosterior])};
+  const auto out = coding::outputs_of(stage, {coding::items_of(llr, {{"n", item}})}, block, keys);
+  if (out.empty()) return {};
+  return {coding::all_of<std::uint8_t>(out[kBits]), coding::all_of<std::int32_t>(out[kIterations]),
+          coding::all_of<std::int64_t>(out[kTally]), coding::all_of<float>(out[kPosterior])};
 }
 
 std::string keys_of(std::int64_t k, std::int64_t e, const std::string& more = "", const std::string& outer = "") {

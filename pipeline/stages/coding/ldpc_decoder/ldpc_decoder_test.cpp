@@ -9,17 +9,19 @@
 #include <array>
 #include <cfloat>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <random>
 
-#include "pipeline/stage_runner.hpp"
+#include "pipeline/stages/coding/items_for_test.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/row_thread.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::ldpc_decoder {
 namespace {
 
+using coding::all_of;
+using coding::items_of;
+using coding::outputs_of;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -66,30 +68,14 @@ struct Decoded {
   }
 };
 
-template <class T> std::vector<T> values_of(const StageOutput& output) {
-  const std::vector<std::byte> bytes = output.joined();
-  std::vector<T> values(bytes.size() / sizeof(T));
-  if (!bytes.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
-
 /// The stage on items of `item` LLRs each, in one block.
 template <class T> Decoded decode(const std::vector<T>& llr, const std::string& keys = "{}", std::size_t item = kN) {
   static const StageEntry stage = entry();
-  StageInput in;
-  in.length = static_cast<std::int64_t>(llr.size() / item);
-  in.shape = stage.inputs[0].example_shape(element_of<T>, in.length);
-  in.shape.item = {{"n", static_cast<std::int64_t>(item)}};
-  const auto bytes = std::as_bytes(std::span(llr));
-  in.data.assign(bytes.begin(), bytes.end());
-  Problems problems;
-  StageRunner runner(stage, keys, {in}, 0, "cpu", problems);
-  for (const Problem& p : problems) ADD_FAILURE() << p.text();
-  if (!problems.empty()) return {};
-  const auto out = runner.run();
-  return {values_of<std::uint8_t>(out[kBits]),  values_of<std::int32_t>(out[kIterations]),
-          values_of<std::int64_t>(out[kTally]), values_of<float>(out[kPosterior]),
-          values_of<float>(out[kExtrinsic]),    values_of<std::uint8_t>(out[kFailedWords])};
+  const auto out = outputs_of(stage, {items_of(llr, {{"n", static_cast<std::int64_t>(item)}})}, 0, keys);
+  if (out.empty()) return {};
+  return {all_of<std::uint8_t>(out[kBits]),  all_of<std::int32_t>(out[kIterations]),
+          all_of<std::int64_t>(out[kTally]), all_of<float>(out[kPosterior]),
+          all_of<float>(out[kExtrinsic]),    all_of<std::uint8_t>(out[kFailedWords])};
 }
 
 /// The elements of each check.

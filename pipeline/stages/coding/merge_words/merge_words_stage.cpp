@@ -15,9 +15,6 @@ class MergeWordsStage final : public Stage {
 
   void shape(ShapeContext& context) override {
     const auto in = context.in;
-    for (const PortShape& port : in)
-      if (port.axis != Axis::counted || !port.rows.empty())
-        return context.section.problem("", fmt::format("needs frames at all inputs; one is {}", port.text()));
     setup_.words = in[kFailedFirst].item_size();
     setup_.k = setup_.words > 0 ? in[kFirst].item_size() / setup_.words : 0;
     if (setup_.k < 1 || in[kFirst].item_size() != setup_.words * setup_.k)
