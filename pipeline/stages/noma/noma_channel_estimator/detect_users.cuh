@@ -51,9 +51,8 @@ class UserOfFrame {
       float llr[8] = {};
       for (int b = 0; b < bits; ++b) {
         const int n = i * bits + b;
-        const float given = n < coded ? soft[std::int64_t{own.first + n % own.words} * e_.n + n / own.words]
-                                      : job_.t.filler[own.filler + n - coded];
-        llr[b] = isnan(given) ? 0.0f : fminf(fmaxf(given, -kSure), kSure);
+        llr[b] = n < coded ? soft[std::int64_t{own.first + n % own.words} * e_.n + n / own.words]
+                           : job_.t.filler[own.filler + n - coded];
       }
       const SoftPoint point = soften(map_, llr);
       d_.expected[at] = {point.re, point.im};

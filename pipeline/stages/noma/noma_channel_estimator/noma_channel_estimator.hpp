@@ -62,8 +62,6 @@ inline constexpr float kLeastShare = 1e-6f;
 inline constexpr float kLoad = 1e-7f;
 /// The users' offsets, before a frame is seen.
 inline constexpr double kOffsetHz = 200;
-/// LLRs of decoded bits are within this, to both sides; known bits have it.
-inline constexpr float kSure = 40;
 /// What is left of a user whom the others are received without, at least.
 inline constexpr double kLeastLeft = 1e-4;
 /// Decisions that are wrong make the noise look smaller than it is, so it may only grow, by up to this factor.

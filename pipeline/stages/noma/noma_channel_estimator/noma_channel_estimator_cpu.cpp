@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "pipeline/stages/complex.hpp"
 #include "pipeline/stages/noma/multiuser/decide.hpp"
 #include "pipeline/stages/noma/noma_channel_estimator/noma_channel_estimator.hpp"
 #include "pipeline/stages/noma/noma_channel_estimator/phase_line.hpp"
@@ -84,9 +85,8 @@ class UserReceiver {
       float llr[8] = {};
       for (int b = 0; b < bits; ++b) {
         const int e = d * bits + b;
-        const float given = e < coded ? soft[std::int64_t{own.first + e % own.words} * e_.n + e / own.words]
-                                      : design_.filler[static_cast<std::size_t>(own.filler + e - coded)];
-        llr[b] = std::isnan(given) ? 0 : std::clamp(given, -kSure, kSure);
+        llr[b] = e < coded ? soft[std::int64_t{own.first + e % own.words} * e_.n + e / own.words]
+                           : design_.filler[static_cast<std::size_t>(own.filler + e - coded)];
       }
       const SoftPoint point = soften(map, llr);
       expected_[at] = {point.re, point.im};
@@ -107,13 +107,10 @@ class UserReceiver {
         for (int c = 0; c < e_.points(s); ++c) {
           const int t = s * e_.carriers + c;
           if (!is_usable(t)) continue;
-          const cf32 other = times_of(filters_.through(c, u)[v], expected_[std::int64_t{t} * e_.users + v]);
-          points_[t] -= times_of(other, turn);
+          const cf32 other = dsp::product(filters_.through(c, u)[v], expected_[std::int64_t{t} * e_.users + v]);
+          points_[t] -= dsp::product(other, turn);
         }
       }
-  }
-  static cf32 times_of(cf32 a, cf32 b) noexcept {
-    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
   }
   double& phase(int u, int s) const noexcept { return phases_[std::int64_t{u} * e_.data_symbols() + s]; }
 
@@ -133,7 +130,7 @@ class UserReceiver {
           re += w[r].real() * y[r].real() + w[r].imag() * y[r].imag();
           im += w[r].real() * y[r].imag() - w[r].imag() * y[r].real();
         }
-        points_[t] = cf32(re * turn.real() - im * turn.imag(), re * turn.imag() + im * turn.real());
+        points_[t] = dsp::product({re, im}, turn);
       }
     }
   }
@@ -174,8 +171,7 @@ class UserReceiver {
   }
   static void turn_by(cf32* z, int count, double radians) noexcept {
     const auto re = static_cast<float>(std::cos(radians)), im = static_cast<float>(std::sin(radians));
-    for (int c = 0; c < count; ++c)
-      z[c] = cf32(z[c].real() * re - z[c].imag() * im, z[c].real() * im + z[c].imag() * re);
+    for (int c = 0; c < count; ++c) z[c] = dsp::product(z[c], {re, im});
   }
   /// One over the noise; 0 where the user is not heard.
   float worth_of(int s, int c, int u) const noexcept {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/views.hpp"
+#include "signal/formats/soft_qam.hpp"
 #include "signal/formats/symbol_map.hpp"
 
 /// What follows the users' phases and decides their symbols, for host and device.
@@ -53,28 +54,14 @@ struct SoftPoint {
   float re, im;
   float variance;
 };
-/// The mean and the mean square of one axis, whose bits are every `step`-th LLR.
-IQD_HOST_DEVICE inline void soften_axis(int bits, const float* llr, int step, float& mean, float& square) noexcept {
-  mean = square = 0;
-  for (unsigned label = 0; label < 1u << bits; ++label) {
-    float share = 1;
-    for (int b = 0; b < bits; ++b) {
-      const bool one = (label >> (bits - 1 - b) & 1) != 0;
-      share /= 1 + expf(one ? llr[b * step] : -llr[b * step]);
-    }
-    const auto level = static_cast<float>(qam::amplitude(bits, label));
-    mean += share * level;
-    square += share * level * level;
-  }
-}
-/// LLRs within +-kSure.
 IQD_HOST_DEVICE inline SoftPoint soften(SymbolMap map, const float* llr) noexcept {
-  const int bits = axis_bits(map), axes = map == SymbolMap::bpsk ? 1 : 2;
+  const int axes = map == SymbolMap::bpsk ? 1 : 2;
   const float scale = axis_scale(map);
-  float mean[2] = {}, square[2] = {};
-  for (int axis = 0; axis < axes; ++axis) soften_axis(bits, llr + axis, axes, mean[axis], square[axis]);
-  const float left = square[0] - mean[0] * mean[0] + square[1] - mean[1] * mean[1];
-  return {scale * mean[0], scale * mean[1], scale * scale * fmaxf(left, 0.0f)};
+  qam::SoftLevel level[2];
+  for (int axis = 0; axis < axes; ++axis) level[axis] = qam::soft_level(axis_bits(map), llr + axis, axes);
+  float left = 0;
+  for (const qam::SoftLevel& own : level) left += own.square - own.mean * own.mean;
+  return {scale * level[0].mean, scale * level[1].mean, scale * scale * fmaxf(left, 0.0f)};
 }
 
 }  // namespace iqd::noma_channel_estimator

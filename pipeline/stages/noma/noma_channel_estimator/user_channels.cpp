@@ -6,20 +6,10 @@
 #include <cmath>
 #include <numbers>
 
+#include "pipeline/stages/complex.hpp"
 #include "signal/estimates/delay_sums.hpp"
 
 namespace iqd::noma_channel_estimator {
-namespace {
-
-/// a b, without the library's check for infinities.
-cf32 product_of(cf32 a, cf32 b) noexcept {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
-double energy_of(cf32 z) noexcept {
-  return double{z.real()} * double{z.real()} + double{z.imag()} * double{z.imag()};
-}
-
-}  // namespace
 
 UserChannels::UserChannels(const Design& design, Scratch& scratch)
     : design_(design),
@@ -76,7 +66,7 @@ void UserChannels::refine(const cf32* points, const float* unsure, const double*
       const auto turn = cf32(std::polar(1.0, radians));
       for (int c = 0; c < e_.carriers; ++c) {
         const std::int64_t from = vector(s, c), to = vector(e_.training + s, c);
-        sent_[to * e_.users + u] = product_of(turn, points[from * e_.users + u]);
+        sent_[to * e_.users + u] = dsp::product(turn, points[from * e_.users + u]);
         // Until the last user it is the noise of all.
         float& weight = weights_[to];
         if (u == 0) weight = weight > 0 ? 1.0f : 0.0f;
@@ -111,10 +101,10 @@ void UserChannels::whiten(const cf32* frame, const std::uint8_t* usable) noexcep
     double alone = 0, all = 0;
     int empty = 0;
     for (const std::int32_t c : design_.odd)
-      if (usable[c] != 0) alone += energy_of(frame[std::int64_t{c} * e_.rx + r]), ++empty;
+      if (usable[c] != 0) alone += dsp::energy(frame[std::int64_t{c} * e_.rx + r]), ++empty;
     for (int s = 0; s < e_.training; ++s)
       for (int c = 0; c < e_.carriers; ++c)
-        if (is_known(s, c)) all += energy_of(frame[(Extents::kBefore + s) * e_.row() + c * e_.rx + r]);
+        if (is_known(s, c)) all += dsp::energy(frame[(Extents::kBefore + s) * e_.row() + c * e_.rx + r]);
     const double power = known_ > 0 ? all / known_ : 0;
     const double noise = std::max(empty > 0 ? alone / empty : 0, kLeastNoise * power);
     scale_[r] = noise > kLeastPower * kLeastNoise && power > kLeastPower ? 1 / std::sqrt(noise) : 0;
@@ -140,7 +130,7 @@ void UserChannels::turn_pilots() noexcept {
       const auto turn = cf32(std::polar(1.0, 2 * std::numbers::pi * offsets_[u] * design_.seconds(s)));
       for (int c = 0; c < e_.carriers; ++c) {
         const std::int64_t at = vector(s, c) * e_.users + u;
-        sent_[at] = product_of(turn, design_.sent[static_cast<std::size_t>(at)]);
+        sent_[at] = dsp::product(turn, design_.sent[static_cast<std::size_t>(at)]);
       }
     }
 }
@@ -177,14 +167,14 @@ void UserChannels::set_products(int k, int later, int symbols) noexcept {
       for (int a = 0; a < e_.users; ++a) {
         const cf32 left = weight * std::conj(sent[a]);
         for (int b = 0; b < e_.users; ++b)
-          products_[(a * e_.users + b) * std::int64_t{e_.carriers} + c] += product_of(left, sent[b]);
+          products_[(a * e_.users + b) * std::int64_t{e_.carriers} + c] += dsp::product(left, sent[b]);
       }
     }
   for (std::int64_t pair = 0; pair < pairs; ++pair)
     for (int c = 0; c < e_.carriers; ++c) {
       const cf32* const turns = design_.step_turn.data() + c * lags;
       const cf32 both = products_[pair * e_.carriers + c];
-      for (std::int64_t lag = 0; lag < lags; ++lag) lags_[pair * lags + lag] += product_of(both, turns[lag]);
+      for (std::int64_t lag = 0; lag < lags; ++lag) lags_[pair * lags + lag] += dsp::product(both, turns[lag]);
     }
 }
 
@@ -198,7 +188,7 @@ void UserChannels::set_sides(int k, std::int64_t order, int symbols) noexcept {
       for (int u = 0; u < e_.users; ++u) {
         const cf32 left = weight * std::conj(sent_[vector(s, c) * e_.users + u]);
         cf32* const to = values_ + std::int64_t{c} * e_.pairs() + u * e_.rx;
-        for (int r = 0; r < e_.rx; ++r) to[r] += product_of(left, y[r]);
+        for (int r = 0; r < e_.rx; ++r) to[r] += dsp::product(left, y[r]);
       }
     }
   correlate_rows(design_.turn_re.data(), design_.turn_im.data(), e_.delay_pitch, e_.carriers, values_, e_.pairs(),
@@ -238,7 +228,7 @@ void UserChannels::learn_offsets() noexcept {
       for (int r = 0; r < e_.rx; ++r) {
         const cf32 moves = middle[e_.pairs() + r];
         slope += double{middle[r].real()} * moves.imag() - double{middle[r].imag()} * moves.real();
-        energy += energy_of(middle[r]);
+        energy += dsp::energy(middle[r]);
       }
     }
     if (energy > 0) offsets_[u] += slope / energy / (2 * std::numbers::pi * times_.spread);

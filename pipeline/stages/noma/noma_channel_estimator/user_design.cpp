@@ -84,7 +84,7 @@ void set_words(Design& d, const NomaFormat& format, std::int64_t n) {
     e.words += static_cast<std::int32_t>(words);
     std::vector<std::uint8_t> own(static_cast<std::size_t>(bits - words * n));
     take_bits(PnSequence(15), words * n, own);
-    for (const std::uint8_t bit : own) d.filler.push_back(bit != 0 ? -kSure : kSure);
+    for (const std::uint8_t bit : own) d.filler.push_back(bit != 0 ? -qam::kMostLlr : qam::kMostLlr);
   }
   d.unused.resize(static_cast<std::size_t>((format.data_slots() - format.data) * format.users));
   for (std::int64_t u = 0; u < format.users; ++u) {

@@ -5,19 +5,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "pipeline/stages/complex.hpp"
+
 namespace iqd::noma_channel_estimator {
 namespace {
 
 using wide = std::complex<double>;
 
-wide times(wide a, wide b) noexcept {
-  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
-}
+using dsp::product;
+
 /// L of a positive definite matrix replaces its lower triangle.
 void take_lower_root(wide* m, int order) noexcept {
   for (int j = 0; j < order; ++j) {
     for (int i = j; i < order; ++i)
-      for (int k = 0; k < j; ++k) m[i * order + j] -= times(m[i * order + k], std::conj(m[j * order + k]));
+      for (int k = 0; k < j; ++k) m[i * order + j] -= product(m[i * order + k], std::conj(m[j * order + k]));
     const double own = std::sqrt(m[j * order + j].real());
     m[j * order + j] = own;
     for (int i = j + 1; i < order; ++i) m[i * order + j] /= own;
@@ -26,14 +27,14 @@ void take_lower_root(wide* m, int order) noexcept {
 /// x of L x = y replaces y.
 void solve_lower(const wide* l, int order, wide* x) noexcept {
   for (int i = 0; i < order; ++i) {
-    for (int k = 0; k < i; ++k) x[i] -= times(l[i * order + k], x[k]);
+    for (int k = 0; k < i; ++k) x[i] -= product(l[i * order + k], x[k]);
     x[i] /= l[i * order + i].real();
   }
 }
 /// x of L^H x = y replaces y.
 void solve_upper(const wide* l, int order, wide* x) noexcept {
   for (int i = order; i-- > 0;) {
-    for (int k = i + 1; k < order; ++k) x[i] -= times(std::conj(l[k * order + i]), x[k]);
+    for (int k = i + 1; k < order; ++k) x[i] -= product(std::conj(l[k * order + i]), x[k]);
     x[i] /= l[i * order + i].real();
   }
 }
@@ -67,10 +68,10 @@ void UserFilters::measure_noise(const UserChannels& channels) noexcept {
     std::copy_n(channels.white() + i * e_.rx, e_.rx, column_);
     for (int u = 0; u < e_.users; ++u) {
       const complex x(channels.sent()[i * e_.users + u]);
-      for (int r = 0; r < e_.rx; ++r) column_[r] -= times(complex(h[u * e_.rx + r]), x);
+      for (int r = 0; r < e_.rx; ++r) column_[r] -= product(complex(h[u * e_.rx + r]), x);
     }
     for (int r = 0; r < e_.rx; ++r)
-      for (int j = 0; j <= r; ++j) root_[r * e_.rx + j] += times(column_[r], std::conj(column_[j]));
+      for (int j = 0; j <= r; ++j) root_[r * e_.rx + j] += product(column_[r], std::conj(column_[j]));
   }
   const double count = channels.known() + e_.rx;
   for (int i = 0; i < e_.rx; ++i) {
@@ -107,7 +108,7 @@ void UserFilters::separate(const UserChannels& channels, int carrier, const doub
     solve_lower(root_, rx, b);
     for (int v = 0; v <= u; ++v) {
       complex sum = 0;
-      for (int r = 0; r < rx; ++r) sum += times(std::conj(white_[v * rx + r]), b[r]);
+      for (int r = 0; r < rx; ++r) sum += product(std::conj(white_[v * rx + r]), b[r]);
       gram_[u * users + v] = std::conj(sum);
     }
   }
@@ -116,15 +117,15 @@ void UserFilters::separate(const UserChannels& channels, int carrier, const doub
     std::fill_n(column_, rx, complex(0));
     for (int v = 0; v < users; ++v) {
       const complex own = inverse_[v] * (left == nullptr || v == u ? 1.0 : std::sqrt(left[v]));
-      for (int r = 0; r < rx; ++r) column_[r] += times(white_[v * rx + r], own);
+      for (int r = 0; r < rx; ++r) column_[r] += product(white_[v * rx + r], own);
     }
     double share = 0;
-    for (int r = 0; r < rx; ++r) share += times(std::conj(column_[r]), white_[u * rx + r]).real();
+    for (int r = 0; r < rx; ++r) share += product(std::conj(column_[r]), white_[u * rx + r]).real();
     const bool heard = share > double{kLeastShare};
     noise_[at(carrier, u)] = heard ? static_cast<float>(inverse_[u].real() / share) : 0;
     for (int v = 0; v < users; ++v) {
       complex sum = 0;
-      for (int r = 0; r < rx; ++r) sum += times(std::conj(column_[r]), white_[v * rx + r]);
+      for (int r = 0; r < rx; ++r) sum += product(std::conj(column_[r]), white_[v * rx + r]);
       through_[at(carrier, u) * users + v] = heard ? cf32(sum / share) : cf32(0);
     }
     solve_upper(root_, rx, column_);

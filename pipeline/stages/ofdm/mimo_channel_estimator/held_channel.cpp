@@ -6,7 +6,7 @@
 #include <bit>
 #include <limits>
 
-#include "pipeline/stages/ofdm/complex.hpp"
+#include "pipeline/stages/complex.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/ofdm/mimo_channel_estimator/held_channel.cpp"
@@ -60,8 +60,8 @@ HWY_EXPORT(vector_lanes);
 
 namespace {
 
-using ofdm::energy;
-using ofdm::product;
+using dsp::energy;
+using dsp::product;
 
 Sum sum_of(cf32 z) {
   return {z.real(), z.imag()};

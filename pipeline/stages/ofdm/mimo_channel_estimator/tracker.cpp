@@ -6,13 +6,13 @@
 #include <cmath>
 #include <functional>
 
-#include "pipeline/stages/ofdm/complex.hpp"
+#include "pipeline/stages/complex.hpp"
 #include "signal/estimates/delay_sums.hpp"
 
 namespace iqd::mimo_channel_estimator {
 namespace {
 
-using ofdm::product;
+using dsp::product;
 
 constexpr int kVector = 16;
 std::int64_t whole_vectors(std::int64_t floats) {

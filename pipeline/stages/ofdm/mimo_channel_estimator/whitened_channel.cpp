@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "pipeline/stages/ofdm/complex.hpp"
+#include "pipeline/stages/complex.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/ofdm/mimo_channel_estimator/whitened_channel.cpp"
@@ -47,8 +47,8 @@ HWY_EXPORT(combine_functions);
 
 namespace {
 
-using ofdm::energy;
-using ofdm::product;
+using dsp::energy;
+using dsp::product;
 
 double median(double* values, int count) {
   const auto middle = values + count / 2;

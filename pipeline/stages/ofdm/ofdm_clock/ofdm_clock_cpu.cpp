@@ -5,8 +5,8 @@
 #include <complex>
 #include <span>
 
+#include "pipeline/stages/complex.hpp"
 #include "pipeline/stages/ofdm/antenna_noise.hpp"
-#include "pipeline/stages/ofdm/complex.hpp"
 #include "pipeline/stages/ofdm/ofdm_clock/ofdm_clock.hpp"
 #include "signal/filters/filter_kernel.hpp"
 #include "signal/filters/scratch.hpp"
@@ -85,9 +85,9 @@ class Frame {
     const auto& odd = room_.design.odd;
     for (int r = 0; r < e_.rx; ++r) {
       double alone = 0, training = 0;
-      for (const std::int32_t c : odd) alone += ofdm::energy(row(0)[c * e_.rx + r]);
+      for (const std::int32_t c : odd) alone += dsp::energy(row(0)[c * e_.rx + r]);
       for (std::int64_t i = r; i < std::int64_t{e_.tx} * e_.carriers * e_.rx; i += e_.rx)
-        training += ofdm::energy(row(1)[i]);
+        training += dsp::energy(row(1)[i]);
       room_.noise[r] = ofdm::noise_of(alone, static_cast<int>(odd.size()), training, e_.tx * e_.carriers);
     }
   }
@@ -100,12 +100,12 @@ class Frame {
     };
     for (int i = 0; i < e_.pilots; ++i) {
       for (int t = 0; t < e_.tx; ++t)
-        room_.expected[t] = ofdm::product(cf32(std::conj(turn(i, 1 + t))), weights_at(d, i)[t]);
+        room_.expected[t] = dsp::product(cf32(std::conj(turn(i, 1 + t))), weights_at(d, i)[t]);
       const std::int64_t at = std::int64_t{e_.pilot(i)} * e_.rx;
       complex sum = 0;
       for (int r = 0; r < e_.rx; ++r) {
         cf32 expected = 0;
-        for (int t = 0; t < e_.tx; ++t) expected += ofdm::product(room_.expected[t], row(1 + t)[at + r]);
+        for (int t = 0; t < e_.tx; ++t) expected += dsp::product(room_.expected[t], row(1 + t)[at + r]);
         if (room_.noise[r] > 0)
           sum += product_with_conjugate(complex(row(1 + e_.tx + d)[at + r]), complex(expected)) / room_.noise[r];
       }
@@ -136,13 +136,13 @@ class Frame {
     if (has_neighbours) {
       std::fill_n(room_.grid, e_.carriers + 1 + 2 * room_.margin, cf32());
       for (int c = 0; c < e_.carriers; ++c)
-        grid[place(c)] = ofdm::product(from[c * e_.rx], static_cast<float>(error * e_.frequency(c)));
+        grid[place(c)] = dsp::product(from[c * e_.rx], static_cast<float>(error * e_.frequency(c)));
       const FilterPhase phase{kNeighbours.data(), nullptr, std::ssize(kNeighbours),
                               reinterpret_cast<const float*>(grid + kReach)};
       filter_tile({&phase, 1}, true, reinterpret_cast<float*>(room_.neighbours), e_.carriers + 1);
     }
     for (int c = 0; c < e_.carriers; ++c)
-      to[c * e_.rx] = ofdm::product(from[c * e_.rx] - room_.neighbours[place(c)], cf32(room_.turns[c]));
+      to[c * e_.rx] = dsp::product(from[c * e_.rx] - room_.neighbours[place(c)], cf32(room_.turns[c]));
   }
 
   const Room& room_;

@@ -131,7 +131,7 @@ template <class Sample> class Block {
       const float scale = energy > 0 ? 1 / std::sqrt(energy) : 0;
       for (std::int64_t t = 0; t < g_.tx; ++t) {
         const Sample* const x = &x_(r, g_.training_at(at(j), t));
-        for (std::int64_t m = 0; m < g_.fft; ++m) room_.points[m] = ofdm::product(scale * complex_of(x[m]), turns[m]);
+        for (std::int64_t m = 0; m < g_.fft; ++m) room_.points[m] = dsp::product(scale * complex_of(x[m]), turns[m]);
         forward_.run(room_.points, training_.spectrum(r, t));
       }
     }
@@ -235,7 +235,7 @@ template <class Sample> class Block {
       const std::int64_t count = std::min(kRun, g_.frame - m);
       for (std::int64_t r = 0; r < g_.antennas; ++r) {
         const Sample* const x = &x_(r, start + m);
-        for (std::int64_t i = 0; i < count; ++i) to[r * g_.frame + m + i] = ofdm::product(complex_of(x[i]), turns[i]);
+        for (std::int64_t i = 0; i < count; ++i) to[r * g_.frame + m + i] = dsp::product(complex_of(x[i]), turns[i]);
       }
     }
   }

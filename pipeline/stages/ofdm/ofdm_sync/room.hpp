@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/integer.hpp"
-#include "pipeline/stages/ofdm/complex.hpp"
+#include "pipeline/stages/complex.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/block_sums.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/ofdm_sync.hpp"
 #include "pipeline/stages/ofdm/ofdm_sync/tones.hpp"
@@ -68,7 +68,7 @@ class Phasors {
   /// The phasors of the run that begins at m.
   void run(std::int64_t m, cf32* to) const noexcept {
     const cf32 factor((step_ * m).phasor());
-    for (std::int64_t i = 0; i < kRun; ++i) to[i] = ofdm::product(factor, table_[i]);
+    for (std::int64_t i = 0; i < kRun; ++i) to[i] = dsp::product(factor, table_[i]);
   }
 
  private:
