@@ -6,46 +6,25 @@ import unittest
 
 import numpy as np
 
-import iqd
 import noma_frame_model as model
+import noma_live
+from noma_live import FRAME, PERIOD, RATE, START
 
-RATE, FRAME, START, PERIOD = 30.72e6, 74528, 1001, 16
-ADDRESS, MONITOR = "tcp://127.0.0.1:5555", "127.0.0.1:9464"
 MODULATIONS = ["qpsk", "16qam"] * 3
 WORDS = [3, 6] * 3
 OFFSETS, DELAYS = "250/-300/120/-40/300/-170", "31/0/100/12.5/77/54"
 K = 1152
 
 
-class NomaCoded(iqd.SystemTest):
-    def setUp(self):
-        super().setUp()
-        self.where = iqd.endpoint()
+class NomaCoded(noma_live.NomaTest):
+    topics = ("bits", "symbols", "model", "report")
 
     def document(self, slower=200, changes=()):
-        """The shipped file at a lower rate, so that no machine loses samples."""
-        self.rate = RATE / slower
         offsets = "/".join(str(float(hz) / slower) for hz in OFFSETS.split("/"))
-        text = (iqd.PIPELINES / "noma_coded.yaml").read_text(encoding="utf-8")
-        for old, new in ((f"offset={OFFSETS}", f"offset={offsets}"), (ADDRESS, self.where),
-                         (MONITOR, f"127.0.0.1:{iqd.free_port()}"), (f"{RATE / 1e6} MS/s", f"{self.rate} S/s"),
-                         ("block: 18632", f"block: {FRAME}"), ("wait: spin", "wait: block"), *changes):
-            self.assertIn(old, text)
-            text = text.replace(old, new)
-        return text
-
-    def play(self, text, seconds):
-        topics = ("bits", "symbols", "model", "report")
-        readers = [self.reader(self.where, topic) for topic in topics]
-        with self.daemon(text, "--seconds", seconds, "--wait-subscribers", 1) as daemon:
-            self.assertEqual(daemon.wait(120), 0, daemon.text)
-            status = daemon.final[0]
-        self.assertConserved(status)
-        counted = {(e["stage"], e["event"], *([e["user"]] if "user" in e else [])): e["count"] for e in status["events"]}
-        return {topic: reader.rest() for topic, reader in zip(topics, readers)}, counted
+        return self.shipped("noma_coded", slower, (f"offset={OFFSETS}", f"offset={offsets}"), *changes)
 
     def test_six_users_bits(self):
-        messages, counted = self.play(self.document(), 6)
+        messages, counted, _ = self.play(self.document(), 6)
         frames = sum(len(m.x) for m in messages["bits"])
         self.assertGreater(frames, 2)
         self.assertEqual(counted["noma_channel_estimator", "frames"], frames)
@@ -81,7 +60,7 @@ class NomaCoded(iqd.SystemTest):
                  f"soft: ldpc_decoder.llr_out}}}}\n  - ldpc_decoder: {{name: decoder, from: again.llr, {decode}\n")
         changes = [("snr=15", "snr=2"), ("  - ber_meter: {from: ldpc_decoder.bits", f"{again}  - ber_meter: {{from: decoder.bits"),
                    ("ldpc_decoder.bits, topic", "decoder.bits, topic")]
-        messages, counted = self.play(self.document(changes=changes), 6)
+        messages, counted, _ = self.play(self.document(changes=changes), 6)
         frames = sum(len(m.x) for m in messages["bits"])
         self.assertGreater(frames, 2)
         self.assertGreater(counted["ldpc_decoder", "failed"], frames)
@@ -91,7 +70,7 @@ class NomaCoded(iqd.SystemTest):
 
     def test_what_is_lost_takes_its_frame_along(self):
         lossy = self.document(slower=100, changes=[("echo=-6", "echo=-6,overflow_every=300000,overflow_lost=100")])
-        messages, counted = self.play(lossy, 4)
+        messages, counted, _ = self.play(lossy, 4)
         frames = sum(len(m.x) for m in messages["bits"])
         self.assertGreater(frames, 0)
         self.assertGreater(counted["ofdm_sync", "cut"], 0)
@@ -108,7 +87,7 @@ class NomaCoded(iqd.SystemTest):
                    ("noma_channel_estimator.llr\n      interleave: user\n      modulation: [qpsk, 16qam, qpsk, 16qam, "
                     "qpsk, 16qam]", "lls_detector.llr\n      interleave: user"), ("words: [3, 6, 3, 6, 3, 6]",
                                                                                  "words: [3, 3, 3, 3, 3, 3]")]
-        _, counted = self.play(self.document(changes=changes), 4)
+        _, counted, _ = self.play(self.document(changes=changes), 4)
         words = counted["ldpc_decoder", "words"]
         self.assertGreater(words, 0)
         self.assertGreater(counted["ldpc_decoder", "failed"], 0.5 * words)

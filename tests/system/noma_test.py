@@ -8,13 +8,12 @@ import unittest
 import numpy as np
 
 import iqd
+import noma_live
 import ofdm_model
+from noma_live import FRAME, MONITOR, PERIOD, RATE, START
 
-# What the file sets on the radio, and the radio's own constants.
-RATE, FRAME, START, PERIOD = 30.72e6, 74528, 1001, 16
 OFFSET = 1000
 USERS, DATA, BITS = 6, 3840, 4
-ADDRESS, MONITOR = "tcp://127.0.0.1:5555", "127.0.0.1:9464"
 SMALL = {"antennas": 4, "users": 2, "slower": 100}
 
 
@@ -22,36 +21,16 @@ def channels(count):
     return f"channels: [{', '.join(map(str, range(count)))}]"
 
 
-class Noma(iqd.SystemTest):
-    def setUp(self):
-        super().setUp()
-        self.where = iqd.endpoint()
-        self.monitor = f"127.0.0.1:{iqd.free_port()}"
+class Noma(noma_live.NomaTest):
+    topics = ("symbols", "llr", "model", "report")
 
     def document(self, more="", *, antennas=16, users=USERS, slower=200, used="[]", changes=()):
-        """The shipped file at a lower rate, so that no machine loses samples; `more` extends the radio's arguments."""
+        """`more` extends the radio's arguments."""
         self.users = users
-        self.rate = RATE / slower
-        text = (iqd.PIPELINES / "noma_16x6.yaml").read_text(encoding="utf-8")
-        for old, new in ((f"offset={OFFSET}", f"offset={OFFSET / slower}{more}"), (ADDRESS, self.where),
-                         (MONITOR, self.monitor), (f"{RATE / 1e6} MS/s", f"{self.rate} S/s"),
-                         ("rx=16,users=6", f"rx={antennas},users={users}"), (channels(16), channels(antennas)),
-                         ("- noma_slots: ", f"- noma_slots: {{users: {users}}}"), ("antennas: []", f"antennas: {used}"),
-                         ("block: 18632", f"block: {FRAME}"), ("wait: spin", "wait: block"), *changes):
-            self.assertIn(old, text)
-            text = text.replace(old, new)
-        return text
-
-    def play(self, text, seconds):
-        """The messages of a run by topic, the counts by (stage, event[, user]), and the final status."""
-        topics = ("symbols", "llr", "model", "report")
-        readers = [self.reader(self.where, topic) for topic in topics]
-        with self.daemon(text, "--seconds", seconds, "--wait-subscribers", 1) as daemon:
-            self.assertEqual(daemon.wait(120), 0, daemon.text)
-            status = daemon.final[0]
-        self.assertConserved(status)
-        counted = {(e["stage"], e["event"], *([e["user"]] if "user" in e else [])): e["count"] for e in status["events"]}
-        return {topic: reader.rest() for topic, reader in zip(topics, readers)}, counted, status
+        return self.shipped("noma_16x6", slower, (f"offset={OFFSET}", f"offset={OFFSET / slower}{more}"),
+                            ("rx=16,users=6", f"rx={antennas},users={users}"), (channels(16), channels(antennas)),
+                            ("- noma_slots: ", f"- noma_slots: {{users: {users}}}"),
+                            ("antennas: []", f"antennas: {used}"), *changes)
 
     def sent(self, frame, bits=BITS):
         """The sent bits of a frame, [user][t][bit]."""

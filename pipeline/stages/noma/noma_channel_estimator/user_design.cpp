@@ -7,6 +7,7 @@
 
 #include "pipeline/stages/noma/noma_channel_estimator/noma_channel_estimator.hpp"
 #include "signal/formats/ofdm_frame_bits.hpp"
+#include "signal/formats/soft_qam.hpp"
 
 namespace iqd::noma_channel_estimator {
 namespace {
