@@ -1,0 +1,384 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "pipeline/stages/ofdm/mimo_channel_estimator/frame_desk.cuh"
+
+/// The estimate of a channel that moves, with Tracker's steps.
+namespace iqd::mimo_channel_estimator {
+namespace {
+
+class FrameTracker : public FrameWork {
+ public:
+  using FrameWork::FrameWork;
+
+ protected:
+  // A channel that moves.
+
+  __device__ void follow() {
+    correlate();
+    if (thread_ == 0) s_.own_lags = 0;
+    __syncthreads();
+    if (s_.weighted) fill_lags_of_frame();
+    if (thread_ < t_.functions) s_.weights[thread_] = t_.weights[thread_];
+    for (int d = thread_; d < e_.data_symbols(); d += kFrameThreads) d_.phases[d] = 0;
+    learn_delays();
+    fit(t_.em);
+    if (e_.track_phase && e_.pilots > 0) {
+      set_parts(t_.pilot_turn, e_.pilots, d_.pilot_parts);
+      measure_phases();
+      if (!knows_data()) fit(0);
+    }
+    if (knows_data()) {
+      correlate_soft();
+      fit(kSoftSteps);
+    }
+    set_parts(t_.turn, e_.carriers, d_.parts);
+  }
+
+  __device__ void correlate() {
+    for (int i = thread_; i < e_.pairs() * t_.delays; i += kFrameThreads) {
+      const int column = i / t_.delays, l = i % t_.delays, t = column / e_.rx, r = column % e_.rx;
+      float2 sum{0, 0};
+      for (int c = 0; c < e_.carriers; ++c)
+        add(sum, conj_times(t_.turn[c * t_.pitch + l], scaled(white(1 + t, c)[r], t_.training[c] * weight(c))));
+      d_.trained[column * t_.pitch + l] = sum;
+    }
+    const int columns = e_.data_symbols() * e_.pairs();
+    for (int i = thread_; e_.pilots > 0 && i < columns * t_.delays; i += kFrameThreads) {
+      const int column = i / t_.delays, l = i % t_.delays, r = column % e_.rx, a = column / e_.rx % e_.tx;
+      const int d = column / e_.pairs();
+      float2 sum{0, 0};
+      for (int p = 0; p < e_.pilots; ++p) {
+        const int c = t_.pilot[p];
+        add(sum,
+            conj_times(t_.pilot_turn[p * t_.pitch + l], scaled(white(1 + e_.tx + d, c)[r], sign(d, p, a) * weight(c))));
+      }
+      d_.piloted[column * t_.pitch + l] = sum;
+    }
+    __syncthreads();
+  }
+
+  /// As fill_lags of the CPU, with the frame's weights.
+  __device__ void fill_lags_of_frame() {
+    const int products = e_.tx * (e_.tx + 1) / 2;
+    for (int m = thread_; m < t_.delays; m += kFrameThreads) {
+      float2 sum{0, 0};
+      for (int c = 0; c < e_.carriers; ++c) add(sum, scaled(t_.turn[c * t_.pitch + m], d_.weights[c]));
+      d_.band[m] = sum;
+    }
+    for (int i = thread_; i < e_.data_symbols() * products * t_.delays; i += kFrameThreads) {
+      const int m = i % t_.delays, pair = i / t_.delays % products, d = i / t_.delays / products;
+      int a = 0;
+      while ((a + 1) * (a + 2) / 2 <= pair) ++a;
+      const int b = pair - a * (a + 1) / 2;
+      float2 sum{0, 0};
+      for (int p = 0; p < e_.pilots; ++p)
+        add(sum, scaled(t_.pilot_turn[p * t_.pitch + m], d_.weights[t_.pilot[p]] * sign(d, p, a) * sign(d, p, b)));
+      d_.lag_work[i] = sum;
+    }
+    __syncthreads();
+    combine_lags([&](int a, int b, int d, int m) {
+      const int pair = a >= b ? a * (a + 1) / 2 + b : b * (b + 1) / 2 + a;
+      const float2 p = d_.lag_work[(d * products + pair) * t_.delays + abs(m)];
+      return float2{p.x, m < 0 ? -p.y : p.y};
+    });
+  }
+  /// The tables from the training, by its band, and for each data symbol of_data(a, b, d, lag).
+  template <class OfData> __device__ void combine_lags(const OfData& of_data) {
+    const float2* const trained_band = band();
+    const int lags = 2 * t_.delays - 1, tables = t_.functions * (t_.functions + 1) / 2 * e_.tx * e_.tx;
+    for (int i = thread_; i < tables * lags; i += kFrameThreads) {
+      const int m = i % lags - (t_.delays - 1), b = i / lags % e_.tx, a = i / lags / e_.tx % e_.tx;
+      int j = 0, k = i / lags / (e_.tx * e_.tx);  // packed: k = j …
+      for (; k >= t_.functions - j; ++j) k -= t_.functions - j;
+      k += j;
+      float2 trained{0, 0};
+      for (int t = 0; t < e_.tx; ++t)
+        add(trained, scaled(conj_times(t_.cover[a * e_.tx + t], t_.cover[b * e_.tx + t]), phi(t, j) * phi(t, k)));
+      const float2 at = trained_band[abs(m)];
+      float2 sum = dsp::product(trained, {at.x, m < 0 ? -at.y : at.y});
+      for (int d = 0; d < e_.data_symbols(); ++d)
+        add(sum, scaled(of_data(a, b, d, m), phi(e_.tx + d, j) * phi(e_.tx + d, k)));
+      d_.lags[i] = sum;
+    }
+    if (thread_ == 0) s_.own_lags = 1;
+    __syncthreads();
+  }
+  __device__ const float2* lags() const { return s_.own_lags ? d_.lags : t_.lags; }
+  __device__ const float2* band() const { return s_.weighted ? d_.band : t_.band; }
+
+  __device__ void learn_delays() {
+    double mine = 0, all = 0;
+    for (int i = thread_; i < e_.tx * e_.carriers; i += kFrameThreads) {
+      const int c = i % e_.carriers;
+      for (int r = 0; r < e_.rx; ++r) {
+        const float2 z = white(1 + i / e_.carriers, c)[r];
+        mine += weight(c) * (double{z.x} * z.x + double{z.y} * z.y);
+      }
+      all += i < e_.carriers ? weight(c) : 0;
+    }
+    const double sum = block_sum(mine), count = block_sum(all);
+    const double power = s_.antennas > 0 ? sum / (count * s_.antennas * e_.tx) : 0;
+    const auto begin = static_cast<float>(fmax((power - 1) / e_.tx, 1e-3) / t_.delays);
+    for (int l = thread_; l < t_.delays; l += kFrameThreads) d_.powers[l] = begin;
+    __syncthreads();
+    if (s_.antennas == 0) return;
+    const int delays = t_.delays, sides = e_.pairs();
+    const Equations q{d_.equations, padded(2 * delays + sides), delays, sides + delays};
+    const Equations factored{d_.factors, q.pitch, q.order, q.sides};
+    for (int i = thread_; i < delays * q.rows(); i += kFrameThreads) {
+      const int j = i / q.rows(), row = i % q.rows();
+      float2 value{row == delays + sides + j ? 1.0f : 0.0f, 0};
+      if (row < delays) {
+        value = row >= j ? scaled({band()[row - j].x, -band()[row - j].y}, static_cast<float>(e_.tx)) : float2{0, 0};
+      } else if (row < delays + sides) {
+        const int r = (row - delays) / e_.tx, a = (row - delays) % e_.tx;
+        value = {0, 0};
+        for (int t = 0; t < e_.tx; ++t)
+          add(value, conj_times(t_.cover[a * e_.tx + t], d_.trained[(t * e_.rx + r) * t_.pitch + j]));
+        value.y = -value.y;
+      }
+      q.column(j)[row] = value;
+    }
+    __syncthreads();
+    const float load = kLoad * q.column(0)[0].x;
+    for (int step = 0; step < kDelaySteps; ++step) {
+      for (int i = thread_; i < delays * q.rows(); i += kFrameThreads) {
+        const int j = i / q.rows(), row = i % q.rows();
+        float2 value = q.column(j)[row];
+        if (row == j) value.x += load + 1 / d_.powers[j];
+        factored.column(j)[row] = value;
+      }
+      __syncthreads();
+      factor(factored, load, panel_);
+      substitute(factored, sides, d_.g);
+      for (int l = thread_; l < delays; l += kFrameThreads) {
+        float found = 0;
+        for (int s = 0; s < sides; ++s) {
+          const float2 g = d_.g[s * q.pitch + l];
+          found += g.x * g.x + g.y * g.y;
+        }
+        found /= static_cast<float>(s_.antennas * e_.tx);
+        for (int j = l; j < delays; ++j) {
+          const float2 v = factored.column(j)[delays + sides + l];
+          found += v.x * v.x + v.y * v.y;
+        }
+        d_.powers[l] = found;
+      }
+      __syncthreads();
+    }
+  }
+
+  __device__ void choose() {
+    float mine = 0;
+    for (int l = thread_; l < t_.delays; l += kFrameThreads) mine = fmaxf(mine, d_.powers[l]);
+    const float largest = block_largest(mine);
+    __shared__ float bound;
+    for (int l = thread_; l < t_.delays; l += kFrameThreads) {
+      int rank = 0;  // from the largest
+      for (int j = 0; j < t_.delays; ++j)
+        rank += d_.powers[j] > d_.powers[l] || (d_.powers[j] == d_.powers[l] && j < l);
+      if (rank == t_.most_taps - 1) bound = d_.powers[l];
+      d_.keepers[l] = 0;
+    }
+    __syncthreads();
+    if (thread_ == 0) {
+      const float least = fmaxf(largest * t_.span, bound);
+      float widest = 0;
+      for (int k = 0; k < t_.functions; ++k) widest = fmaxf(widest, s_.weights[k]);
+      widest *= largest;
+      int count = 0;
+      for (int k = 0; k < t_.functions; ++k) {
+        s_.first_of[k] = count;
+        for (int l = 0, here = 0; l < t_.delays && here < t_.most_taps && (count + 1) * e_.tx <= kMostUnknowns; ++l)
+          if (d_.powers[l] >= least && prior(k, l) >= widest * kLeastPrior) {
+            d_.delay[count++] = l;
+            ++d_.keepers[l];
+            ++here;
+          }
+      }
+      s_.first_of[t_.functions] = count;
+    }
+    __syncthreads();
+  }
+
+  __device__ int order() const { return s_.first_of[t_.functions] * e_.tx; }
+  __device__ Equations equations() const { return {d_.equations, padded(order() + e_.rx), order(), e_.rx}; }
+  __device__ Equations factors() const { return {d_.factors, padded(order() + e_.rx), order(), e_.rx}; }
+  /// Function, antenna and number of the kept delay of unknown j.
+  __device__ void who(int j, int& k, int& a, int& n) const {
+    for (k = 0; j >= s_.first_of[k + 1] * e_.tx;) ++k;
+    const int within = j - s_.first_of[k] * e_.tx;
+    a = within / kept(k), n = within % kept(k);
+  }
+
+  __device__ void set_equations() {
+    const Equations q = equations();
+    const int lags_each = 2 * t_.delays - 1;
+    for (int i = thread_; i < q.order * q.rows(); i += kFrameThreads) {
+      const int j = i / q.rows(), row = i % q.rows();
+      if (row < j) continue;
+      int k, b, n;
+      who(j, k, b, n);
+      if (row < q.order) {
+        int later, a, m;
+        who(row, later, a, m);
+        const int table = ((k * t_.functions - k * (k - 1) / 2 + later - k) * e_.tx + a) * e_.tx + b;
+        q.column(j)[row] = lags()[table * lags_each + t_.delays - 1 + delay_of(k, n) - delay_of(later, m)];
+      } else {
+        const float2 side = side_of(k, b, delay_of(k, n), row - q.order);
+        q.column(j)[row] = {side.x, -side.y};
+      }
+    }
+    __syncthreads();
+  }
+  __device__ float2 side_of(int k, int a, int l, int r) const {
+    float2 sum{0, 0};
+    for (int t = 0; t < e_.tx; ++t)
+      add(sum, scaled(conj_times(t_.cover[a * e_.tx + t], d_.trained[(t * e_.rx + r) * t_.pitch + l]), phi(t, k)));
+    for (int d = 0; (e_.pilots > 0 || knows_data()) && d < e_.data_symbols(); ++d) {
+      const float2 back{cosf(d_.phases[d]), -sinf(d_.phases[d])};
+      add(sum, scaled(dsp::product(back, d_.piloted[((d * e_.tx + a) * e_.rx + r) * t_.pitch + l]), phi(e_.tx + d, k)));
+    }
+    return sum;
+  }
+
+  __device__ void solve() {
+    const Equations q = equations(), l = factors();
+    float mine = 0;
+    for (int j = thread_; j < q.order; j += kFrameThreads) mine = fmaxf(mine, q.column(j)[j].x);
+    const float load = kLoad * block_largest(mine);
+    for (int i = thread_; i < q.order * q.rows(); i += kFrameThreads) {
+      const int j = i / q.rows(), row = i % q.rows();
+      if (row < j) continue;
+      float2 value = q.column(j)[row];
+      if (row == j) {
+        int k, a, n;
+        who(j, k, a, n);
+        const float precision = 1 / prior(k, delay_of(k, n));
+        d_.variance[j] = 1 / (value.x + precision);
+        value.x += load + precision;
+      }
+      l.column(j)[row] = value;
+    }
+    __syncthreads();
+    factor(l, load, panel_);
+    substitute(l, e_.rx, d_.g);
+  }
+
+  __device__ float energy(int k, int n) const {
+    const int pitch = padded(order() + e_.rx);
+    float sum = 0;
+    for (int a = 0; a < e_.tx; ++a) {
+      const int j = place(k, a, n);
+      float here = 0;
+      for (int r = 0; r < e_.rx; ++r) {
+        const float2 g = d_.g[r * pitch + j];
+        here += g.x * g.x + g.y * g.y;
+      }
+      sum += here / static_cast<float>(s_.antennas) + d_.variance[j];
+    }
+    return sum / static_cast<float>(e_.tx);
+  }
+  __device__ void learn_powers() {
+    if (thread_ < t_.functions && kept(thread_) > 0) {
+      float sum = 0;
+      for (int n = 0; n < kept(thread_); ++n) sum += energy(thread_, n) / d_.powers[delay_of(thread_, n)];
+      s_.weights[thread_] = sum / static_cast<float>(kept(thread_));
+    }
+    __syncthreads();
+    for (int l = thread_; l < t_.delays; l += kFrameThreads) {
+      if (d_.keepers[l] == 0) continue;
+      float sum = 0;
+      for (int k = 0; k < t_.functions; ++k)
+        for (int n = 0; n < kept(k); ++n)
+          if (delay_of(k, n) == l) sum += energy(k, n) / s_.weights[k];
+      d_.powers[l] = sum / static_cast<float>(d_.keepers[l]);
+    }
+    __syncthreads();
+  }
+
+  __device__ void fit(int steps) {
+    choose();
+    set_equations();
+    solve();
+    for (int step = 0; step < steps && s_.antennas > 0; ++step) {
+      learn_powers();
+      solve();
+    }
+  }
+
+  __device__ void set_parts(const float2* turn, int rows, float2* parts) {
+    const int numbers = t_.functions * e_.pairs(), pitch = padded(order() + e_.rx);
+    for (int i = thread_; i < rows * numbers; i += kFrameThreads) {
+      const int row = i / numbers, k = i % numbers / e_.pairs(), r = i % e_.pairs() / e_.tx, a = i % e_.tx;
+      float2 sum{0, 0};
+      for (int n = 0; n < kept(k); ++n)
+        add(sum, dsp::product(turn[row * t_.pitch + delay_of(k, n)], d_.g[r * pitch + place(k, a, n)]));
+      parts[i] = sum;
+    }
+    __syncthreads();
+  }
+
+  // Data that is known, more or less.
+
+  __device__ void read_soft(std::int64_t frame) {
+    const int symbols = e_.data_symbols();
+    const std::int64_t llrs = std::int64_t{vectors()} * e_.tx * t_.soft_bits;
+    for (int i = thread_; knows_data() && i < e_.carriers * symbols; i += kFrameThreads) {
+      const int c = i / symbols, d = i % symbols, at = t_.place[c];
+      float doubt = 0;
+      for (int a = 0; a < e_.tx; ++a) {
+        float2& mean = d_.sent[i * e_.tx + a];
+        if (at < 0) {
+          mean = {sign(d, -1 - at, a), 0};
+          continue;
+        }
+        const qam::SoftSymbol symbol = qam::soft_symbol(
+            t_.soft_bits, f_.soft + frame * llrs + ((std::int64_t{at} * symbols + d) * e_.tx + a) * t_.soft_bits);
+        mean = {symbol.re, symbol.im};
+        doubt += symbol.variance;
+      }
+      d_.doubt[i] = doubt;
+    }
+    __syncthreads();
+  }
+  /// As the CPU: the sums with data, and the tables of lags.
+  __device__ void correlate_soft() {
+    float delays = 0, functions = 0;
+    for (int l = 0; l < t_.delays; ++l) delays += d_.powers[l];
+    for (int k = 0; k < t_.functions; ++k) functions += s_.weights[k];
+    const float power = delays * functions;
+    const int symbols = e_.data_symbols(), sides = symbols * e_.pairs(), products = e_.tx * e_.tx;
+    const auto weight_of = [&](int c, int d) { return 1 / (1 / weight(c) + power * d_.doubt[c * symbols + d]); };
+    for (int i = thread_; i < sides * t_.delays; i += kFrameThreads) {
+      const int column = i / t_.delays, l = i % t_.delays, r = column % e_.rx, a = column / e_.rx % e_.tx;
+      const int d = column / e_.pairs();
+      float2 sum{0, 0};
+      for (int c = 0; c < e_.carriers; ++c) {
+        const float2 own = scaled(d_.sent[(c * symbols + d) * e_.tx + a], weight_of(c, d));
+        add(sum, conj_times(t_.turn[c * t_.pitch + l], conj_times(own, white(1 + e_.tx + d, c)[r])));
+      }
+      d_.piloted[column * t_.pitch + l] = sum;
+    }
+    for (int i = thread_; i < symbols * products * t_.delays; i += kFrameThreads) {
+      const int column = i / t_.delays, l = i % t_.delays, b = column % e_.tx, a = column / e_.tx % e_.tx;
+      const int d = column / products;
+      float2 sum{0, 0};
+      for (int c = 0; c < e_.carriers; ++c) {
+        const float2* const x = d_.sent + (c * symbols + d) * e_.tx;
+        add(sum, conj_times(t_.turn[c * t_.pitch + l], conj_times(scaled(x[a], weight_of(c, d)), x[b])));
+      }
+      d_.soft_lags[column * t_.pitch + l] = sum;
+    }
+    __syncthreads();
+    combine_lags([&](int a, int b, int d, int m) {
+      const float2 p = d_.soft_lags[((d * e_.tx + (m < 0 ? a : b)) * e_.tx + (m < 0 ? b : a)) * t_.pitch + abs(m)];
+      return float2{p.x, m < 0 ? p.y : -p.y};
+    });
+  }
+};
+
+}  // namespace
+}  // namespace iqd::mimo_channel_estimator
