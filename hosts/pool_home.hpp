@@ -86,6 +86,11 @@ class PoolHome final : public Pool {
 
     void put(Event event);
   };
+  /// Of a block that is not stored or removed, the longest wait until it is tried again.
+  static constexpr std::int64_t kLongestRetryNs = 1'000'000'000;
+  static constexpr std::int64_t kStreamCheckNs = 500'000'000;
+  static constexpr std::int64_t kQueueNs = 2'000'000'000;
+
   void listen();
   void run();
   bool take_jobs();
