@@ -182,7 +182,7 @@ struct InputSpec {
   std::string_view name;
   std::vector<Element> elements;
   std::string_view dims = "[n]";  // as in the documentation; the first of n t vector packet frame is the axis
-  bool optional = false;          // without an example, benches and tests of all stages leave it out
+  bool optional = false;          // connected by name only; tests of all stages leave it out if it has no example
   bool one_channel = false;
   bool nested = false;            // of items: any dimensions after the axis; those written are the usual ones
   bool variance = false;          // its values are not negative
