@@ -24,18 +24,26 @@ def relative(y, expected):
 
 
 class Estimator(unittest.TestCase):
-    def received(self, f, rx, seed, frames=2, **scene):
+    def received(self, f, rx, seed, frames=2, tail=False, **scene):
         """[frame][symbol][c][r]"""
         rng = np.random.default_rng(seed)
-        y = [air.ofdm_frame(f.samples_of(f.carriers_of(rng.integers(0, 2, f.bits("16qam")), "16qam")), f, RATE, rx, rng,
-                            **scene) for _ in range(frames)]
-        return standing.demodulate(np.array(y), f).astype(np.complex64)
 
-    def check(self, f, rx, whiten="groups", keys=(), options=None, loose=1.0, **scene):
-        """Compares what iqd says with the model. `loose`: for the limits, which are for 20 dB."""
-        y = self.received(f, rx, [rx, *f"{scene}".encode()], **scene)
-        model = track.Tracker(f, RATE, **(options or {}))
-        own = [f"{key}={getattr(f, key)}" for key in ("fft", "carriers", "prefix", "frame", "tx", "pilot_every")]
+        def sent():
+            x = f.samples_of(f.carriers_of(rng.integers(0, 2, f.bits("16qam")), "16qam"))
+            return np.concatenate([x, x[:, :standing.tail_samples(f)]], axis=1) if tail else x
+        y = [air.ofdm_frame(sent(), f, RATE, rx, rng, **scene) for _ in range(frames)]
+        return standing.demodulate(np.array(y), f, tail).astype(np.complex64)
+
+    def check(self, f, rx, whiten="groups", keys=(), options=None, loose=1.0, tail=False, silent=False, **scene):
+        """Compares what iqd says with the model. `loose`: for the limits, which are for 20 dB. `silent`: the last frame
+        has no tail."""
+        y = self.received(f, rx, [rx, *f"{scene}".encode()], tail=tail, **scene)
+        if silent:
+            y[-1, f.symbols:] = 0
+        model = track.Tracker(f, RATE, **(options or {}), tail=tail)
+        own = [f"{key}={getattr(f, key)}" for key in
+               ("fft", "carriers", "prefix", "frame", "tx", "pilot_every", "midambles")]
+        own += ["tail=true"] if tail else []
         got = dict(zip(PORTS, execute("mimo_channel_estimator", {"carriers": y}, PORTS,
                                       [*own, "track=frame", f"whiten={whiten}", *keys], rate=RATE)))
         for g, carriers in enumerate(y):
@@ -59,6 +67,20 @@ class Estimator(unittest.TestCase):
     def test_air_that_stands_still(self):
         self.check(sender.FIVE, 2, doppler=0)
         self.check(sender.FIVE, 1, "off", doppler=0, snr=5)
+
+    def test_midambles(self):
+        for count in (1, 3):
+            f = dataclasses.replace(sender.FIVE, midambles=count)
+            self.check(f, 2, doppler=300)
+            self.check(f, 2, doppler=30, tone=20)
+        self.check(dataclasses.replace(sender.FIVE, tx=4, midambles=1), 4, "off", doppler=300, snr=16)
+        self.check(dataclasses.replace(SHORT, midambles=4), 3, doppler=0, loose=3)
+
+    def test_the_training_of_the_next_frame(self):
+        self.check(sender.FIVE, 2, "off", doppler=300, tail=True, silent=True)
+        self.check(sender.FIVE, 2, doppler=30, tone=20, tail=True)
+        self.check(dataclasses.replace(sender.FIVE, tx=4, midambles=1), 4, doppler=300, snr=16, tail=True)
+        self.check(SHORT, 3, doppler=0, loose=3, tail=True, silent=True)
 
     def test_an_interferer(self):
         self.check(sender.FIVE, 4, doppler=30, interferer=0)
