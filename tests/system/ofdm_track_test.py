@@ -15,6 +15,7 @@ from exec_arrays import execute
 
 RATE = 7.68e6
 SHORT = sender.Format(fft=64, carriers=26, prefix=9, frame=1000, tx=3, pilot_every=7)
+CODE = "80216e_2304_1_2"
 PORTS = ("y", "h", "noise", "phase", "level", "covariance", "doppler")
 
 
@@ -98,6 +99,46 @@ class Estimator(unittest.TestCase):
 
     def test_a_short_frame_of_three_antennas(self):
         self.check(SHORT, 3, doppler=0, loose=3)
+
+
+class Chain(unittest.TestCase):
+    """From a stream of samples to bits: frames start and turn as ofdm_sync finds them."""
+
+    def received(self, f, frames):
+        """[r][n]: frames with the known payload, at 200 Hz, 20 dB, 2 kHz off."""
+        rng = np.random.default_rng(11)
+        sent = np.pad(f.frames(frames, "16qam", CODE), ((0, 0), (1500, 900)))
+        y = air.Air(RATE, 200.0).carry(sent, f.tx, rng)
+        y += air.white(y.shape, f.tx * 0.01 * f.fft / f.carriers, rng)
+        return (y * np.exp(2j * np.pi * 2000 / RATE * np.arange(y.shape[1]))).astype(np.complex64)
+
+    def decoded(self, f, y, tail):
+        """Bits of all frames, and the noise of each."""
+        frame = [f"tx={f.tx}", f"midambles={f.midambles}"]
+        keys = frame + (["tail=true"] if tail else [])
+        x, start = execute("ofdm_sync", {"in": y}, ["frames", "start"], keys, rate=RATE)
+        np.testing.assert_array_less(abs(start - 1500 - f.frame * np.arange(len(start))), 4)
+        x, = execute("ofdm_demod", {"frames": x}, ["carriers"], keys, rate=RATE)
+        x, = execute("ofdm_clock", {"carriers": x}, ["carriers"], keys, rate=RATE)
+        y, h, noise = execute("mimo_channel_estimator", {"carriers": x}, ["y", "h", "noise"], [*keys, "track=frame"],
+                              rate=RATE)
+        llr, = execute("mtt_detector", {"y": y.reshape(-1, f.tx), "h": h.reshape(-1, f.tx, f.tx),
+                                        "noise": noise.reshape(-1)}, ["llr"], ["modulation=16qam"])
+        bits, = execute("ldpc_decoder", {"llr": llr.reshape(*y.shape[:3], *llr.shape[-2:])}, ["bits"],
+                        ["interleave=frame"])
+        return bits.reshape(-1), noise.mean((1, 2))
+
+    def test_words_are_right(self):
+        for f in (sender.FIVE, dataclasses.replace(sender.FIVE, midambles=2)):
+            frames = 4
+            y = self.received(f, frames)
+            expected = sender.pn(23, np.arange(frames * f.information_bits("16qam", CODE)))
+            noise = {}
+            for tail in (False, True):
+                bits, noise[tail] = self.decoded(f, y, tail)
+                np.testing.assert_array_equal(bits, expected)
+            # All frames but the last have one behind them.
+            np.testing.assert_array_less(noise[True][:-1], noise[False][:-1])
 
 
 if __name__ == "__main__":

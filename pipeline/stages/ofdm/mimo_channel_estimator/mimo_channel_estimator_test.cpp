@@ -111,6 +111,16 @@ TEST(MimoChannelEstimator, FollowsThePhase) {
     }
 }
 
+TEST(MimoChannelEstimator, ATailIsForAChannelThatMoves) {
+  const auto complaints = [](const std::string& keys, std::int64_t symbols) {
+    return StageUnderTest(entry(), keys, {carriers_of(symbols, 300, 2)}).complaints();
+  };
+  EXPECT_EQ(complaints("{track: frame, tail: true}", 17), "");
+  EXPECT_THAT(complaints("{tail: true}", 17), HasSubstr("is for `track: frame`"));
+  EXPECT_THAT(complaints("{track: frame, tail: true}", 14), HasSubstr("[symbol 17]"));
+  EXPECT_THAT(complaints("{midambles: 5}", 14), HasSubstr("midambles"));
+}
+
 TEST(MimoChannelEstimator, MidamblesAreNoData) {
   for (const std::int64_t midambles : {1, 4}) {
     OfdmFormat f = five(2);
