@@ -6,8 +6,9 @@
 Frames are made and disturbed as samples, in double precision. iqd estimates, detects and decodes: `hold` is
 mimo_channel_estimator with its defaults, `frame` with `track: frame`, `groups` with `whiten: groups` as well. `second`
 and `third` go through the chain again: the estimator gets the decoder's `posterior` as `soft`, the detector its
-`extrinsic` as `prior`. Table `known` compares `track: frame` alone, with `tail: true` and with a midamble, with a first
-and a second pass each, without a `prior`, so that the channel alone gets better. With --model, estimators in double precision take the place of the stage, and there is one pass.
+`extrinsic` as `prior`. Table `known` compares `track: frame` alone, with `tail: true` and with midambles, with a first
+and a second pass each, without a `prior`, so that the channel alone gets better. With --model, estimators in double
+precision take the place of the stage, and there is one pass.
 Prints Markdown."""
 
 import argparse
@@ -89,7 +90,7 @@ class Models:
 
 WAYS = {"hold": [], "frame": ["track=frame"], "groups": ["track=frame", "whiten=groups"]}
 PASSES = ("second", "third")
-KNOWN = {"pilots": {}, "+ tail": {"tail": True}, "midamble 1": {"midambles": 1}}
+KNOWN = {"pilots": {}, "+ tail": {"tail": True}, "midamble 1": {"midambles": 1}, "midambles 2": {"midambles": 2}}
 
 
 def estimated(options, scene, f, way, carriers, soft=None):
@@ -123,7 +124,7 @@ def words_lost(bits, information):
 
 
 def received(options, scene, f, air_of=None):
-    """Information bits of frames, and their carriers [symbol][c][r]. `air_of`: a scene whose frames have the same air."""
+    """Information bits of frames, and their carriers [symbol][c][r]. `air_of`: the scene that the air is of."""
     rng = np.random.default_rng([options.seed, *str(scene).encode()])
     size = f.information_bits(scene.modulation, CODE)
     information = rng.integers(0, 2, (-(-options.words * code.K // size), size)).astype(np.uint8)
