@@ -6,7 +6,9 @@
 Frames are made and disturbed as samples, in double precision. iqd estimates, detects and decodes: `hold` is
 mimo_channel_estimator with its defaults, `frame` with `track: frame`, `groups` with `whiten: groups` as well. `second`
 and `third` go through the chain again: the estimator gets the decoder's `posterior` as `soft`, the detector its
-`extrinsic` as `prior`. With --model, estimators in double precision take the place of the stage, and there is one pass.
+`extrinsic` as `prior`. Table `known` compares `track: frame` alone, with `tail: true` and with midambles, with a first
+and a second pass each, without a `prior`, so that the channel alone gets better. With --model, estimators in double
+precision take the place of the stage, and there is one pass.
 Prints Markdown."""
 
 import argparse
@@ -40,10 +42,14 @@ class Scene:
     interferer: float | None = None  # dB above the signal
     tone: float | None = None        # dB above a carrier
     modulation: str = "16qam"
+    midambles: int = 0
+    tail: bool = False
 
     def __str__(self):
         more = [f"interferer {self.interferer:g} dB"] if self.interferer is not None else []
         more += [f"tone {self.tone:g} dB"] if self.tone is not None else []
+        more += [f"{self.midambles} midamble"] if self.midambles else []
+        more += ["tail"] if self.tail else []
         return ", ".join([f"{self.tx}x{self.rx}", self.modulation, f"{self.snr:g} dB", f"{self.doppler:g} Hz", *more])
 
 
@@ -53,6 +59,8 @@ TABLES = {
                Scene(4, 4, 16, 100), Scene(4, 4, 16, 300), Scene(4, 4, 13, 0), Scene(4, 4, 13, 300),
                Scene(4, 4, 14, 300)],
     "interferers": [Scene(2, 4, 20, 30, interferer=level) for level in (-10, -5, 0, 5, 10)],
+    "known": [Scene(tx, tx, snr, doppler) for tx, levels in ((2, (12, 13, 14)), (4, (13, 14, 16))) for snr in levels
+              for doppler in (0, 300)],
     "tones": [Scene(2, 2, 16, 30, tone=20), Scene(2, 2, 20, 30, tone=20), Scene(2, 2, 20, 30, tone=30)],
 }
 
@@ -60,10 +68,10 @@ TABLES = {
 class Models:
     """Estimators in double precision: carriers [symbol][c][r] to y [i][d][r], h [i][d][r][a], noise [i][d]."""
 
-    def __init__(self, f):
+    def __init__(self, f, scene):
         self.f = f
         self.smoother = standing.smoother(f)
-        self.tracker = track.Tracker(f, BAND[f.fft])
+        self.tracker = track.Tracker(f, BAND[f.fft], tail=scene.tail)
 
     def hold(self, carriers):
         y, h, noise, _ = standing.estimate_frame(carriers, self.f, self.smoother)
@@ -82,18 +90,19 @@ class Models:
 
 WAYS = {"hold": [], "frame": ["track=frame"], "groups": ["track=frame", "whiten=groups"]}
 PASSES = ("second", "third")
+KNOWN = {"pilots": {}, "+ tail": {"tail": True}, "midamble 1": {"midambles": 1}, "midambles 2": {"midambles": 2}}
 
 
 def estimated(options, scene, f, way, carriers, soft=None):
     """y, h and noise of frames."""
     if options.model:
-        models = Models(f)
+        models = Models(f, scene)
         return [np.array(parts) for parts in zip(*[getattr(models, way)(y) for y in carriers])]
     inputs = {"carriers": np.array(carriers, np.complex64)}
     if soft is not None:
         inputs["soft"] = soft
-    return execute("mimo_channel_estimator", inputs, ["y", "h", "noise"], [f"tx={scene.tx}", *WAYS[way]],
-                   options.backend, BAND[f.fft])
+    keys = [f"tx={scene.tx}", f"midambles={scene.midambles}", *(["tail=true"] if scene.tail else []), *WAYS[way]]
+    return execute("mimo_channel_estimator", inputs, ["y", "h", "noise"], keys, options.backend, BAND[f.fft])
 
 
 def decoded(options, scene, y, h, noise, prior=None):
@@ -114,14 +123,31 @@ def words_lost(bits, information):
     return float((bits.reshape(-1, code.K) != information.reshape(-1, code.K)).any(1).mean())
 
 
-def measure(options, scene):
-    f = dataclasses.replace(sender.FIVE, tx=scene.tx)
+def received(options, scene, f, air_of=None):
+    """Information bits of frames, and their carriers [symbol][c][r]. `air_of`: the scene that the air is of."""
     rng = np.random.default_rng([options.seed, *str(scene).encode()])
     size = f.information_bits(scene.modulation, CODE)
     information = rng.integers(0, 2, (-(-options.words * code.K // size), size)).astype(np.uint8)
-    carriers = [standing.demodulate(air.ofdm_frame(f.frame_of(bits, scene.modulation, CODE), f, BAND[f.fft], scene.rx,
-                                                   rng, scene.doppler, scene.snr, scene.interferer, scene.tone)[None],
-                                    f)[0] for bits in information]
+    carriers = []
+    for i, bits in enumerate(information):
+        if air_of is not None:
+            rng = np.random.default_rng([options.seed, i, *str(air_of).encode()])
+        sent = f.frame_of(bits, scene.modulation, CODE)
+        if scene.tail:  # the next frame's beginning is the same
+            sent = np.concatenate([sent, sent[:, :standing.tail_samples(f)]], axis=1)
+        heard = air.ofdm_frame(sent, f, BAND[f.fft], scene.rx, rng, scene.doppler, scene.snr, scene.interferer,
+                               scene.tone)
+        carriers.append(standing.demodulate(heard[None], f, scene.tail)[0])
+    return information, carriers
+
+
+def format_of(scene):
+    return dataclasses.replace(sender.FIVE, tx=scene.tx, midambles=scene.midambles)
+
+
+def measure(options, scene):
+    f = format_of(scene)
+    information, carriers = received(options, scene, f)
     rates = {}
     for way in WAYS:
         bits, posterior, extrinsic = decoded(options, scene, *estimated(options, scene, f, way, carriers))
@@ -130,6 +156,22 @@ def measure(options, scene):
         parts = estimated(options, scene, f, "groups", carriers, posterior)
         bits, posterior, extrinsic = decoded(options, scene, *parts, extrinsic)
         rates[again] = words_lost(bits, information)
+    return rates
+
+
+def measure_known(options, scene):
+    """With different known symbols, in the same air."""
+    rates = {}
+    for name, keys in KNOWN.items():
+        own = dataclasses.replace(scene, **keys)
+        f = format_of(own)
+        information, carriers = received(options, own, f, scene)
+        bits, posterior, _ = decoded(options, own, *estimated(options, own, f, "frame", carriers))
+        rates[name] = words_lost(bits, information)
+        if options.model:
+            continue
+        bits, _, _ = decoded(options, own, *estimated(options, own, f, "frame", carriers, posterior))
+        rates[f"{name}, second"] = words_lost(bits, information)
     return rates
 
 
@@ -147,9 +189,14 @@ def main():
     rows = {}
     for table in [options.only] if options.only else TABLES:
         ways = [*WAYS, *(() if options.model else PASSES)]
+        if table == "known":
+            again = ("",) if options.model else ("", ", second")
+            ways = [name + more for name in KNOWN for more in again]
         print(f"\n### {table}\n\n| scene | {' | '.join(ways)} |\n|{' --- |' * (len(ways) + 1)}")
         for scene in TABLES[table]:
-            rows[str(scene)] = rates = measure(options, scene)
+            of_known = table == "known"
+            rates = (measure_known if of_known else measure)(options, scene)
+            rows[f"known: {scene}" if of_known else str(scene)] = rates
             print(f"| {scene} | " + " | ".join(f"{rate:.3f}" for rate in rates.values()) + " |", flush=True)
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")

@@ -325,30 +325,31 @@ def stage(entry: Literal["soqpsk_modulator"], /, *, amplitude: float = ..., diff
 
 @overload
 def stage(entry: Literal["ofdm_sync"], /, *, carriers: int = ..., fft: int = ..., frame: int = ...,
-          max_offset: Any = ..., pilot_every: int = ..., prefix: int = ..., reject_tones: bool = ...,
-          threshold: float = ..., tx: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
-          backend: str = ...) -> Stage:
+          max_offset: Any = ..., midambles: int = ..., pilot_every: int = ..., prefix: int = ...,
+          reject_tones: bool = ..., tail: bool = ..., threshold: float = ..., tx: int = ..., name: str = ...,
+          from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'finds OFDM frames in the signals of several antennas and cuts them out'
 
 @overload
 def stage(entry: Literal["ofdm_demod"], /, *, carriers: int = ..., early: int = ..., fft: int = ...,
-          frame: int = ..., pilot_every: int = ..., prefix: int = ..., tx: int = ..., name: str = ...,
-          from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+          frame: int = ..., midambles: int = ..., pilot_every: int = ..., prefix: int = ..., tail: bool = ...,
+          tx: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'removes the cyclic prefixes of OFDM frames and transforms their symbols into carriers'
 
 @overload
 def stage(entry: Literal["ofdm_clock"], /, *, carriers: int = ..., fft: int = ..., frame: int = ...,
-          limit: float = ..., memory: int = ..., pilot_every: int = ..., prefix: int = ..., tx: int = ...,
-          name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+          limit: float = ..., memory: int = ..., midambles: int = ..., pilot_every: int = ..., prefix: int = ...,
+          tail: bool = ..., tx: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
+          backend: str = ...) -> Stage:
     "measures the error of a transmitter's sampling clock and removes what it does to OFDM frames"
 
 @overload
 def stage(entry: Literal["mimo_channel_estimator"], /, *, carriers: int = ..., delay_spread: int = ...,
           doppler: Any = ..., em: int = ..., fft: int = ..., frame: int = ..., group: int = ..., max_taps: int = ...,
-          pilot_every: int = ..., prefix: int = ..., snr: Any = ..., span: Any = ..., step: float = ...,
-          time_functions: int = ..., track: Literal['hold', 'frame'] = ..., track_phase: bool = ..., tx: int = ...,
-          whiten: Literal['off', 'band', 'groups', False] = ..., name: str = ...,
-          from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+          midambles: int = ..., pilot_every: int = ..., prefix: int = ..., snr: Any = ..., span: Any = ...,
+          step: float = ..., tail: bool = ..., time_functions: int = ..., track: Literal['hold', 'frame'] = ...,
+          track_phase: bool = ..., tx: int = ..., whiten: Literal['off', 'band', 'groups', False] = ...,
+          name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     "estimates channel and noise of OFDM frames and removes the pilots' common phase"
 
 @overload
@@ -411,7 +412,7 @@ def stage(entry: Literal["merge_words"], /, *, name: str = ..., from_: str | Map
 @overload
 def stage(entry: Literal["ofdm_modulator"], /, *, amplitude: float = ..., carriers: int = ...,
           code: str | float | bool = ..., crc: Literal['none', '16', '24a', '24b'] = ..., fft: int = ...,
-          frame: int = ..., modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ...,
+          frame: int = ..., midambles: int = ..., modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ...,
           nr: Mapping[str, Any] = ..., payload: Literal['pn9', 'pn15', 'pn23'] = ..., pilot_every: int = ...,
           prefix: int = ..., tx: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:

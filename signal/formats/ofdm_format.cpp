@@ -21,6 +21,7 @@ constexpr std::int64_t kMostFrame = 1 << 20;
 // Where each kind of known values begins in PN15. PN15 begins with 15 ones and few others: from its first bits a
 // synchronisation symbol would have peaks of 16 dB, from these 7.6 dB.
 constexpr std::int64_t kTrainingBit = 4096;
+constexpr std::int64_t kMidambleBit = 8192;
 constexpr std::int64_t kPilotBit = 16384;
 constexpr std::int64_t kSyncBit = 20000;
 
@@ -63,11 +64,14 @@ std::optional<OfdmFormat::Fault> OfdmFormat::fault() const {
     return Fault{"pilot_every", fmt::format("has to be from 2 to the number of carriers, {}, so that there are pilots "
                                             "and data; it is {}",
                                             carriers, pilot_every)};
+  if (midambles < 0 || midambles > kMostMidambles)
+    return Fault{"midambles", fmt::format("has to be 0 to {}; it is {}", kMostMidambles, midambles)};
   if (frame > kMostFrame || data_symbols() < 1)
     return Fault{"frame",
-                 fmt::format("has to be {} to {} samples: one synchronisation symbol, {} training symbols and at "
+                 fmt::format("has to be {} to {} samples: one synchronisation symbol, {} training symbols{} and at "
                              "least one data symbol, {} samples each; it is {}",
-                             (2 + tx) * symbol(), kMostFrame, tx, symbol(), frame)};
+                             (2 + tx + midambles) * symbol(), kMostFrame, tx,
+                             midambles > 0 ? fmt::format(", {} midambles", midambles) : "", symbol(), frame)};
   return {};
 }
 
@@ -75,6 +79,7 @@ OfdmReference::OfdmReference(const OfdmFormat& format)
     : format_(format),
       sync_(static_cast<std::size_t>(format.carriers)),
       training_(known_signs(kTrainingBit, format.carriers)),
+      midambles_(known_signs(kMidambleBit, format.midambles * format.carriers)),
       pilots_(known_signs(kPilotBit, format.data_symbols() * format.pilots() * format.tx)) {
   const auto signs = known_signs(kSyncBit, format.carriers);
   const float amplitude = std::sqrt(2 * static_cast<float>(format.tx));
@@ -96,13 +101,22 @@ cf32 OfdmReference::cover(std::int64_t a, std::int64_t t) const noexcept {
   return cf32(std::polar(1.0, -2 * std::numbers::pi * turn));
 }
 
-cf32 OfdmReference::pilot_weight(std::int64_t d, std::int64_t i, std::int64_t t) const noexcept {
-  const std::int64_t carrier = i * format_.pilot_every + format_.pilot_every / 2;
+float OfdmReference::midamble(std::int64_t j, std::int64_t c, std::int64_t a) const noexcept {
+  if (c % format_.tx != a) return 0;
+  return std::sqrt(static_cast<float>(format_.tx)) * midambles_[static_cast<std::size_t>(j * format_.carriers + c)];
+}
+
+cf32 OfdmReference::pilot_weight(std::int64_t s, std::int64_t i, std::int64_t t) const noexcept {
+  const std::int64_t carrier = format_.pilot_carrier(i);
   cf32 weight = 0;
-  for (std::int64_t a = 0; a < format_.tx; ++a) weight += pilot(d, i, a) * std::conj(cover(a, t));
+  for (std::int64_t a = 0; a < format_.tx; ++a) weight += pilot(s, i, a) * std::conj(cover(a, t));
   return weight * (training_[static_cast<std::size_t>(carrier)] / static_cast<float>(format_.tx));
 }
-float OfdmReference::pilot(std::int64_t d, std::int64_t i, std::int64_t a) const noexcept {
+float OfdmReference::pilot(std::int64_t s, std::int64_t i, std::int64_t a) const noexcept {
+  const Midambles comb = format_.comb();
+  const auto symbol = static_cast<std::int32_t>(s);
+  if (const std::int32_t j = comb.in(symbol); j >= 0) return midamble(j, format_.pilot_carrier(i), a);
+  const std::int64_t d = comb.data_before(symbol);
   return pilots_[static_cast<std::size_t>((d * format_.pilots() + i) * format_.tx + a)];
 }
 
@@ -128,18 +142,21 @@ OfdmFrameMaker::OfdmFrameMaker(const OfdmFormat& format, Modulation modulation, 
     known_[static_cast<std::size_t>(at)] = cf32(static_cast<float>(scale * static_cast<double>(value.real())),
                                                 static_cast<float>(scale * static_cast<double>(value.imag())));
   };
+  const Midambles comb = format.comb();
   std::int64_t pilot = 0;
   for (std::int64_t c = 0; c < format.carriers; ++c) {
     const auto at = static_cast<std::size_t>(c);
     if (const int a = reference.sync_antenna(c); a >= 0) put(0, a, c, reference.sync()[at]);
     for (std::int64_t a = 0; a < format.tx; ++a)
       for (std::int64_t t = 0; t < format.tx; ++t) put(1 + t, a, c, reference.training()[at] * reference.cover(a, t));
+    for (std::int32_t j = 0; j < comb.count; ++j)
+      for (std::int64_t a = 0; a < format.tx; ++a) put(1 + format.tx + comb.at(j), a, c, reference.midamble(j, c, a));
     if (!format.is_pilot(c)) {
       data_bins_.push_back(static_cast<std::int32_t>(format.bin_of(c)));
       continue;
     }
-    for (std::int64_t d = 0; d < format.data_symbols(); ++d)
-      for (std::int64_t a = 0; a < format.tx; ++a) put(1 + format.tx + d, a, c, reference.pilot(d, pilot, a));
+    for (std::int64_t s = 0; s < format.behind(); ++s)
+      for (std::int64_t a = 0; a < format.tx; ++a) put(1 + format.tx + s, a, c, reference.pilot(s, pilot, a));
     ++pilot;
   }
 }
@@ -151,8 +168,10 @@ std::size_t OfdmFrameMaker::scratch_bytes() const noexcept {
 void OfdmFrameMaker::fill(std::int64_t symbol, std::int64_t a, std::span<const std::uint8_t> bits,
                           cf32* bins) const noexcept {
   std::copy_n(&known_[static_cast<std::size_t>((symbol * format_.tx + a) * format_.fft)], format_.fft, bins);
-  const std::int64_t d = symbol - 1 - format_.tx;
-  if (d < 0) return;
+  const auto behind = static_cast<std::int32_t>(symbol - 1 - format_.tx);
+  const Midambles comb = format_.comb();
+  if (behind < 0 || comb.in(behind) >= 0) return;
+  const std::int64_t d = comb.data_before(behind);
   const int count = bits_of(modulation_);
   const std::int64_t step = format_.data_symbols() * format_.tx * count;
   const std::uint8_t* its = bits.data() + (d * format_.tx + a) * count;

@@ -11,14 +11,16 @@
 
 #include "base/element.hpp"
 #include "signal/filters/fft_plan.hpp"
+#include "signal/formats/midambles.hpp"
 #include "signal/formats/qam.hpp"
 
 /// The frame that MIMO transmitters send: one synchronisation symbol, one training symbol per transmit antenna, then
-/// data with pilots. docs/ofdm-frame.md describes it for developers of transmitters.
+/// data with pilots, among which may be midambles. docs/ofdm-frame.md describes it for developers of transmitters.
 namespace iqd {
 
 struct OfdmFormat {
   static constexpr std::int64_t kMostTx = 8;
+  static constexpr std::int64_t kMostMidambles = 4;
 
   std::int64_t fft = 512;
   std::int64_t carriers = 300;  // without the centre one, which is not sent
@@ -27,10 +29,20 @@ struct OfdmFormat {
   std::int64_t tx = 2;          // transmit antennas
   std::int64_t pilot_every = 25;
   std::int64_t window = -1;  // samples by which a receiver's window begins before a symbol; -1: an eighth of the prefix
+  std::int64_t midambles = 0;  // symbols behind the training that antennas share instead of data
+  bool tail = false;           // a receiver's frames are followed by the beginning of the next
 
   std::int64_t symbol() const noexcept { return prefix + fft; }
   std::int64_t symbols() const noexcept { return frame / symbol(); }
-  std::int64_t data_symbols() const noexcept { return symbols() - 1 - tx; }
+  /// Symbols behind the training: data and midambles.
+  std::int64_t behind() const noexcept { return symbols() - 1 - tx; }
+  std::int64_t data_symbols() const noexcept { return behind() - midambles; }
+  Midambles comb() const noexcept {
+    return {static_cast<std::int32_t>(behind()), static_cast<std::int32_t>(midambles)};
+  }
+  /// Symbols of the next frame that follow, and their samples.
+  std::int64_t tail_symbols() const noexcept { return tail ? 1 + tx : 0; }
+  std::int64_t tail_samples() const noexcept { return tail ? begin_of(tx) + fft : 0; }
   std::int64_t pilots() const noexcept { return carriers / pilot_every; }
   std::int64_t data_carriers() const noexcept { return carriers - pilots(); }
   /// Samples by which a receiver's window begins before a symbol, inside the prefix: paths may arrive early() before
@@ -39,6 +51,10 @@ struct OfdmFormat {
   /// Samples of the frame before the first symbol's transform, and before the others'.
   std::int64_t first_prefix() const noexcept { return frame - symbols() * symbol() + prefix; }
   std::int64_t begin_of(std::int64_t symbol_number) const noexcept { return first_prefix() + symbol_number * symbol(); }
+  /// The middle of a symbol of the next frame, in symbols from that of symbol 0.
+  double tail_position(std::int64_t symbol_number) const noexcept {
+    return static_cast<double>(frame + symbol_number * symbol()) / static_cast<double>(symbol());
+  }
   /// Frequency of carrier c = 0 … carriers - 1 in multiples of the spacing: -carriers/2 … -1, 1 … carriers/2.
   std::int64_t frequency_of(std::int64_t c) const noexcept {
     return c < carriers / 2 ? c - carriers / 2 : c - carriers / 2 + 1;
@@ -48,6 +64,7 @@ struct OfdmFormat {
   bool is_pilot(std::int64_t c) const noexcept {
     return c % pilot_every == pilot_every / 2 && c / pilot_every < pilots();
   }
+  std::int64_t pilot_carrier(std::int64_t i) const noexcept { return i * pilot_every + pilot_every / 2; }
   /// Data bits of a frame. Bit b of antenna a on data carrier i, data symbol d is at ((i data_symbols + d) tx + a)
   /// bits_of(modulation) + b.
   std::int64_t bits(Modulation m) const noexcept { return data_carriers() * data_symbols() * tx * bits_of(m); }
@@ -73,16 +90,19 @@ class OfdmReference {
   /// [carrier]: -1 or 1; antenna a sends it on training symbol t times cover(a, t) = exp(-2 pi j a t / tx).
   std::span<const float> training() const noexcept { return training_; }
   cf32 cover(std::int64_t a, std::int64_t t) const noexcept;
-  /// -1 or 1, for data symbol d, pilot i, antenna a.
-  float pilot(std::int64_t d, std::int64_t i, std::int64_t a) const noexcept;
+  /// In midamble j: sqrt(tx) or -sqrt(tx) on the carriers of antenna a, those with c mod tx = a; else 0.
+  float midamble(std::int64_t j, std::int64_t c, std::int64_t a) const noexcept;
+  /// -1 or 1, for symbol s behind the training, pilot i, antenna a; in a midamble, what is sent on the pilot's carrier.
+  float pilot(std::int64_t s, std::int64_t i, std::int64_t a) const noexcept;
   /// What a receiver expects at a pilot, if the channel stands still, is the sum over t of this times what it heard on
   /// training symbol t.
-  cf32 pilot_weight(std::int64_t d, std::int64_t i, std::int64_t t) const noexcept;
+  cf32 pilot_weight(std::int64_t s, std::int64_t i, std::int64_t t) const noexcept;
 
  private:
   OfdmFormat format_;
   std::vector<float> sync_;
   std::vector<float> training_;
+  std::vector<float> midambles_;
   std::vector<float> pilots_;
 };
 

@@ -46,7 +46,16 @@ std::vector<complex> sent(const OfdmFormat& f, std::int64_t symbol, std::int64_t
   std::int64_t even = 0, pilot = 0, data = 0;
   for (std::int64_t c = 0; c < f.carriers; ++c) {
     const std::int64_t frequency = c < f.carriers / 2 ? c - f.carriers / 2 : c - f.carriers / 2 + 1;
-    const std::int64_t d = symbol - 1 - f.tx;
+    std::int64_t d = symbol - 1 - f.tx;
+    const std::int64_t behind = f.symbols() - 1 - f.tx;
+    std::int64_t comb = -1, midambles_before = 0;
+    for (std::int64_t j = 0; j < f.midambles; ++j) {
+      const auto at = static_cast<std::int64_t>(
+          std::floor(static_cast<double>((j + 1) * behind) / static_cast<double>(f.midambles) + 0.5));
+      if (d == at - 1) comb = j;
+      midambles_before += d > at - 1;
+    }
+    d -= midambles_before;
     complex value = 0;
     if (symbol == 0) {
       if (frequency % 2 == 0) {
@@ -55,6 +64,8 @@ std::vector<complex> sent(const OfdmFormat& f, std::int64_t symbol, std::int64_t
       }
     } else if (d < 0) {
       value = sign_of(4096 + c) * turn(-static_cast<double>(a * (symbol - 1)) / static_cast<double>(f.tx));
+    } else if (comb >= 0) {
+      if (c % f.tx == a) value = std::sqrt(static_cast<double>(f.tx)) * sign_of(8192 + comb * f.carriers + c);
     } else if (f.is_pilot(c)) {
       value = sign_of(16384 + (d * f.pilots() + pilot++) * f.tx + a);
     } else {
@@ -102,6 +113,43 @@ TEST(OfdmFormat, FiveAndTwentyMegahertz) {
   EXPECT_EQ(kTwenty.first_prefix(), 176);
 }
 
+TEST(OfdmFormat, MidamblesEndEqualParts) {
+  const auto at = [](std::int64_t tx, std::int64_t midambles) {
+    const OfdmFormat f{.tx = tx, .midambles = midambles};
+    EXPECT_FALSE(f.fault());
+    std::vector<std::int32_t> all;
+    for (std::int32_t j = 0; j < f.comb().count; ++j) all.push_back(f.comb().at(j));
+    return all;
+  };
+  using Numbers = std::vector<std::int32_t>;
+  EXPECT_EQ(at(2, 0), Numbers{});
+  EXPECT_EQ(at(2, 1), Numbers{10});
+  EXPECT_EQ(at(2, 2), (Numbers{5, 10}));
+  EXPECT_EQ(at(2, 4), (Numbers{2, 5, 7, 10}));
+  EXPECT_EQ(at(4, 2), (Numbers{4, 8}));
+  const Midambles four{.symbols = 11, .count = 4};
+  Numbers data, before;
+  for (std::int32_t d = 0; d < 7; ++d) {
+    data.push_back(four.data(d));
+    before.push_back(four.data_before(four.data(d)));
+    EXPECT_EQ(four.in(four.data(d)), -1);
+  }
+  EXPECT_EQ(data, (Numbers{0, 1, 3, 4, 6, 8, 9}));
+  EXPECT_EQ(before, (Numbers{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(four.in(7), 2);
+  const OfdmFormat f{.midambles = 4};
+  EXPECT_EQ(f.data_symbols(), 7);
+  EXPECT_EQ(f.bits(Modulation::qam16), 288 * 7 * 2 * 4);
+}
+
+TEST(OfdmFormat, ATailEndsWithTheNextTraining) {
+  const OfdmFormat f{.tail = true};
+  EXPECT_EQ(f.tail_symbols(), 3);
+  EXPECT_EQ(f.tail_samples(), 44 + 2 * 548 + 512);
+  EXPECT_DOUBLE_EQ(f.tail_position(2), 16 + 8.0 / 548);
+  EXPECT_EQ(OfdmFormat{}.tail_samples(), 0);
+}
+
 TEST(OfdmFormat, CarriersLieAroundTheMiddleWhichIsNotSent) {
   const OfdmFormat f;
   std::int64_t last = -f.carriers / 2 - 1, pilots = 0;
@@ -138,6 +186,10 @@ TEST(OfdmFormat, WhatCannotBeUsedIsToldWithItsKey) {
   EXPECT_EQ(key({.frame = 4 * 548 - 1}), "frame");
   EXPECT_EQ(key({.frame = 4 * 548}), "none");
   EXPECT_EQ(key({.frame = std::int64_t{1} << 40}), "frame");
+  EXPECT_EQ(key({.midambles = 5}), "midambles");
+  EXPECT_EQ(key({.midambles = -1}), "midambles");
+  EXPECT_EQ(key({.frame = 5 * 548, .midambles = 1}), "none");
+  EXPECT_EQ(key({.frame = 5 * 548, .midambles = 2}), "frame");
 }
 
 TEST(OfdmReference, AntennasShareTheSyncSymbolAndHaveDataPower) {
@@ -172,7 +224,8 @@ TEST(OfdmReference, CoversAreOrthogonal) {
 TEST(OfdmFrameMaker, SamplesAreTheSumOfCarriers) {
   constexpr double kAmplitude = 0.5;
   for (const Modulation modulation : {Modulation::qpsk, Modulation::qam16, Modulation::qam64, Modulation::qam256}) {
-    const OfdmFormat f = kSmallOfdm;
+    OfdmFormat f = kSmallOfdm;
+    f.midambles = modulation == Modulation::qam256 ? 0 : bits_of(modulation) / 2;
     const Made made(f, modulation, kAmplitude);
     for (std::int64_t a = 0; a < f.tx; ++a)
       for (std::int64_t symbol = 0; symbol < f.symbols(); ++symbol) {

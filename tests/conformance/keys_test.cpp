@@ -114,6 +114,7 @@ std::vector<Keys> all_keys() {
         "{fft: 128, carriers: 90, prefix: 9, frame: 2000, modulation: 16qam, nr: {k: 500, e: 1100}, crc: 24a}",
         "{fft: 128, carriers: 90, prefix: 9, frame: 2000, nr: {k: 40, e: 700, rv: 3, bit_interleaver: 2}}",
         "{fft: 64, carriers: 42, prefix: 7, frame: 1003, tx: 1, modulation: 64qam, code: nr_bg2_z12}",
+        "{fft: 128, carriers: 90, prefix: 9, frame: 2000, modulation: 16qam, midambles: 4}",
         "{fft: 2048, carriers: 1200, prefix: 144, frame: 30720, tx: 4}"})
     all.push_back({"ofdm_modulator", keys});
   for (const char* keys : {"{nr: {k: 500, e: 1100}, crc: 24a}", "{nr: {k: 40, e: 2000, rv: 3, bit_interleaver: 2}}",
@@ -134,8 +135,8 @@ std::vector<Keys> all_keys() {
     all.push_back({"ofdm_sync", keys});
   for (const int size : {64, 128, 256, 1024, 2048})
     all.push_back({"ofdm_demod", fmt::format("{{fft: {}, carriers: {}, prefix: 9, tx: 1}}", size, size / 2 - 6)});
-  for (const char* keys :
-       {"{tx: 1}", "{tx: 8, pilot_every: 7}", "{tx: 4, delay_spread: 10, snr: 20}", "{track_phase: false}"})
+  for (const char* keys : {"{tx: 1}", "{tx: 8, pilot_every: 7}", "{tx: 4, delay_spread: 10, snr: 20}",
+                           "{track_phase: false}", "{tx: 3, midambles: 3}"})
     all.push_back({"mimo_channel_estimator", keys});
   for (const char* keys : {"{timing: false}", "{drift: false}", "{users: 32, training: 20, pilots: 2801, data: 100}",
                            "{users: 1, training: 1, pilots: 3, data: 1}"})

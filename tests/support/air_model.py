@@ -69,7 +69,7 @@ def in_band(x, f):
 
 
 def ofdm_frame(samples, f, rate, rx, rng, doppler=0.0, snr=20.0, interferer=None, tone=None):
-    """What `rx` antennas receive of one frame [tx][n] of format f, [rx][n]. A carrier's power is `tx` at an antenna, and
+    """What `rx` antennas receive of one frame [tx][n] of format f and what follows it, [rx][n]. A carrier's power is `tx` at an antenna, and
     `snr` dB over the noise. `interferer`: dB above the signal. `tone`: dB above a carrier, between two of them."""
     edge = f.prefix * 4
     moving = Air(rate, doppler)
@@ -77,9 +77,9 @@ def ofdm_frame(samples, f, rate, rx, rng, doppler=0.0, snr=20.0, interferer=None
     if interferer is not None:
         other = in_band(white((1, y.shape[1]), f.tx * 10 ** (interferer / 10), rng), f)
         y += dataclasses.replace(moving, profile=INTERFERER).carry(other, rx, rng)
-    y = y[:, edge:edge + f.frame]
+    y = y[:, edge:edge + samples.shape[1]]
     if tone is not None:
         at = rng.integers(-f.carriers // 3, f.carriers // 3) + 0.5
         gains = np.sqrt(f.tx / f.carriers) * 10 ** (tone / 20) * np.exp(2j * np.pi * rng.random(rx))
-        y = y + gains[:, None] * np.exp(2j * np.pi * at * np.arange(f.frame) / f.fft)
+        y = y + gains[:, None] * np.exp(2j * np.pi * at * np.arange(y.shape[1]) / f.fft)
     return y + white(y.shape, f.tx * 10 ** (-snr / 10) * f.fft / f.carriers, rng)

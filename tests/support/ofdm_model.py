@@ -50,14 +50,26 @@ class Format:
     frame: int = 7680
     tx: int = 2
     pilot_every: int = 25
+    midambles: int = 0
 
     @property
     def symbols(self):
         return self.frame // (self.prefix + self.fft)
 
     @property
+    def combs(self):
+        """[j]: the symbol of each midamble."""
+        behind, j = self.symbols - 1 - self.tx, np.arange(1, self.midambles + 1)
+        return self.tx + np.floor(j * behind / max(self.midambles, 1) + 0.5).astype(int)
+
+    @property
+    def data_at(self):
+        """[d]: the symbol of each data symbol."""
+        return np.setdiff1d(np.arange(1 + self.tx, self.symbols), self.combs)
+
+    @property
     def data_symbols(self):
-        return self.symbols - 1 - self.tx
+        return len(self.data_at)
 
     @property
     def frequencies(self):
@@ -95,14 +107,19 @@ class Format:
         x[1:1 + self.tx] = cover.T[:, :, None] * known(4096 + np.arange(self.carriers))
         pilots = int(self.is_pilot.sum())
         values = known(16384 + np.arange(self.data_symbols * pilots * self.tx))
-        x[1 + self.tx:, :, self.is_pilot] = values.reshape(self.data_symbols, pilots, self.tx).transpose(0, 2, 1)
+        own = np.zeros((self.data_symbols, self.tx, self.carriers), complex)
+        own[:, :, self.is_pilot] = values.reshape(self.data_symbols, pilots, self.tx).transpose(0, 2, 1)
+        x[self.data_at] = own
+        c = np.arange(self.carriers)
+        for j, s in enumerate(self.combs):
+            x[s, c % self.tx, c] = np.sqrt(self.tx) * known(8192 + j * self.carriers + c)
         return x
 
     def carriers_of(self, bits, modulation):
         """[symbol][a][c] of a frame's data bits."""
         x = self.known_carriers()
         points = mapped(bits.reshape(-1, self.data_symbols, self.tx, BITS[modulation]))  # [i][d][a]
-        x[1 + self.tx:, :, ~self.is_pilot] = points.transpose(1, 2, 0)
+        x[np.ix_(self.data_at, np.arange(self.tx), np.flatnonzero(~self.is_pilot))] = points.transpose(1, 2, 0)
         return x
 
     def samples_of(self, x):

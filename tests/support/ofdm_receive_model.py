@@ -16,10 +16,21 @@ def early(f):
     return f.prefix // 8
 
 
-def demodulate(frames, f):
-    """[g][r][n] to [g][symbol][c][r]."""
-    first = f.frame - f.symbols * (f.prefix + f.fft) + f.prefix - early(f)
-    at = first + np.arange(f.symbols)[:, None] * (f.prefix + f.fft) + np.arange(f.fft)
+def begin_of(symbol, f):
+    """The first sample behind the prefix; symbols from f.symbols on are the next frame's."""
+    frame, own = np.divmod(symbol, f.symbols)
+    return frame * f.frame + f.frame - (f.symbols - own) * (f.prefix + f.fft) + f.prefix
+
+
+def tail_samples(f):
+    """Of the next frame, to the end of its training."""
+    return begin_of(f.tx, f) + f.fft
+
+
+def demodulate(frames, f, tail=False):
+    """[g][r][n] to [g][symbol][c][r]; `tail`: with the next frame's symbols to the end of its training."""
+    symbols = np.arange(f.symbols + (1 + f.tx if tail else 0))
+    at = begin_of(symbols, f)[:, None] - early(f) + np.arange(f.fft)
     bins = np.fft.fft(frames[..., at]) * np.sqrt(f.carriers) / f.fft
     return bins[..., f.frequencies].transpose(0, 2, 3, 1)
 
@@ -49,14 +60,14 @@ def least_squares(y, f, slope=0.0):
 
 
 def pilot_sums(y, h, f):
-    """[d][r]: phase of the pilots relative to h."""
+    """[s][r]: phase of the pilots relative to h, of the symbols behind the training."""
     sent = f.known_carriers()[1 + f.tx:, :, f.is_pilot]
     return np.einsum("dci,icr,dir->dr", sent, h[f.is_pilot].transpose(0, 2, 1).conj(), y[1 + f.tx:, f.is_pilot])
 
 
 def slope_of(sums, f):
     """Radians a symbol: least squares through 0 at the middle of the training."""
-    at = np.arange(f.data_symbols) + (f.tx + 1) / 2
+    at = np.arange(f.symbols - 1 - f.tx) + (f.tx + 1) / 2
     moments = squares = slope = 0.0
     for angle, x in zip(np.angle(sums), at):
         near = slope * x
@@ -81,8 +92,9 @@ def estimate_frame(y, f, w, track_phase=True):
     scale = np.where(noise > 0, np.sqrt(noise.mean() * weight), 1)
     slope = slope_of(pilot_sums(y, least_squares(y, f), f) @ weight, f) if track_phase else 0.0
     h = np.einsum("ck,kra->cra", w, least_squares(y, f, slope)) * scale[:, None]
-    phase = np.angle(pilot_sums(y * scale, h, f).sum(1)) if track_phase else np.zeros(f.data_symbols)
-    vectors = y[1 + f.tx:, ~f.is_pilot] * scale * np.exp(-1j * phase)[:, None, None]
+    phase = np.angle(pilot_sums(y * scale, h, f).sum(1)) if track_phase else np.zeros(f.symbols - 1 - f.tx)
+    phase = phase[f.data_at - 1 - f.tx]
+    vectors = y[f.data_at][:, ~f.is_pilot] * scale * np.exp(-1j * phase)[:, None, None]
     return vectors.transpose(1, 0, 2), h[~f.is_pilot], noise.mean(), phase
 
 

@@ -4,7 +4,7 @@
 
 The channel is h(c, s, r, a) = sum over k, l of phi_k(s) g(k, a, l, r) exp(-2 pi j f(c) tau_l / fft). Delays tau_l lie
 within the prefix; phi_k are the eigenvectors of channels that move with up to `doppler`. g has variance weights[k]
-powers[l], which expectation maximisation learns from the frame's training and pilots. Noise is whitened for the whole
+powers[l], which expectation maximisation learns from the frame's training, pilots and midambles. Noise is whitened for the whole
 band before, and by groups of carriers behind the estimate.
 
 Names of dimensions as in ofdm_receive_model.py, and l delay, k function of time.
@@ -18,6 +18,7 @@ import ofdm_receive_model as standing
 
 STRETCH = 12       # carriers of the synchronisation symbol that are judged together
 MOST_STRETCH = 4   # a stretch of more than so many medians is left out
+LEAST_TAIL = 0.3   # of tail_metric: the next frame's training is there
 WIDEST_DB = 40     # pairs of delay and function of time below the largest
 
 
@@ -72,18 +73,35 @@ class Fit:
 
 
 class Tracker:
-    def __init__(self, f, rate, doppler=700.0, time_functions=5, step=1.0, span=32.0, max_taps=64, em=2):
+    def __init__(self, f, rate, doppler=700.0, time_functions=5, step=1.0, span=32.0, max_taps=64, em=2,
+                 tail=False):
+        """`tail`: frames continue with the next one's symbols to the end of its training."""
         self.f, self.em, self.span, self.max_taps = f, em, span, max_taps
         taus = step * np.arange(int(np.ceil((f.prefix + 1) / step)))
         self.e = np.exp(-2j * np.pi * np.outer(f.frequencies, taus) / f.fft)  # [c][l]
-        s = np.arange(1, f.symbols)
-        t = s * (f.prefix + f.fft) / rate
+        s = np.arange(1, f.symbols + (1 + f.tx if tail else 0))
+        s = s[s != f.symbols]  # the next frame's synchronisation symbol is not used
+        t = standing.begin_of(s, f) / rate
+        self.step, self.symbols = step, s
         values, vectors = np.linalg.eigh(np.sinc(2 * doppler * (t[:, None] - t)))
         k = min(time_functions, len(s)) if f.is_pilot.any() else 1
         self.functions = np.sqrt(len(s)) * vectors[:, ::-1][:, :k]  # [s][k]
         self.functions *= np.sign(self.functions.sum(0) + 1e-30)
         self.weights = values[::-1][:k] / len(s)
-        self.sent = f.known_carriers()  # [symbol][a][c]
+        self.sent = f.known_carriers()[s % f.symbols]  # [s][a][c]: symbols 1 …, then of the next frame
+
+    def tail_metric(self, y, w):
+        """Share of the energy of the next frame's training, the last symbols of y [s][c][r], that lies within the
+        prefix, times the likeness of its delays to the frame's own."""
+        f = self.f
+        training = f.known_carriers()[1, 0]  # without a cover
+        profiles = [(abs(np.einsum("cl,c,scr->slr", self.e.conj(), w * training, part)) ** 2).sum((0, 2))
+                    for part in (y[:f.tx], y[-f.tx:])]
+        energy = np.sum((w[:, None] * abs(y[-f.tx:])) ** 2)
+        if not energy > 0:
+            return 0.0
+        own, then = profiles
+        return then.sum() * self.step / f.fft / energy * (own @ then) / np.sqrt((own @ own) * (then @ then))
 
     def powers_of(self, rough, w):
         """[l] from the training's least squares [c][r][a], weighted by w [c]."""
@@ -153,19 +171,25 @@ class Tracker:
 
     def estimate(self, y, w):
         """y [symbol][c][r] in units of the noise, weighted by w [c]: h [s][c][r][a], y without the phase, the phase of
-        data symbols, and the noise that is added [s]; s counts from symbol 1."""
+        symbols behind the training, and the noise that is added [s]; s counts from symbol 1."""
         f = self.f
-        x = self.sent[1:]
+        x = self.sent
         powers = self.powers_of(standing.least_squares(y, f), w)
-        fit, pairs, _ = self.fit(y[1:], x, w, powers, self.weights, self.em)
+        y, own = y[self.symbols], self.symbols < f.symbols
+        if not own.all() and not self.tail_metric(y, w) >= LEAST_TAIL:
+            x, y = x.copy(), y.copy()
+            x[~own] = y[~own] = 0
+        fit, pairs, _ = self.fit(y, x, w, powers, self.weights, self.em)
         h = self.channel(fit, pairs)
         expected = np.einsum("scra,sac->scr", h, x)
-        phase = np.angle(np.einsum("c,scr,scr->s", w, expected.conj(), y[1:]))
-        phase[:f.tx] = 0
-        turned = y[1:] * np.exp(-1j * phase)[:, None, None]
+        at = w * f.is_pilot  # of a midamble too
+        phase = np.angle(np.einsum("c,scr,scr->s", at, expected.conj(), y))
+        phase[:f.tx] = phase[~own] = 0
+        turned = y * np.exp(-1j * phase)[:, None, None]
         fit, pairs, left_out = self.fit(turned, x, w, fit.powers, fit.weights, 0)
         moves = np.sqrt(fit.weights[1:].sum() / fit.weights.sum())
-        return self.channel(fit, pairs), turned, phase[f.tx:], self.noise(fit, pairs, left_out), moves
+        parts = self.channel(fit, pairs), turned, phase, self.noise(fit, pairs, left_out)
+        return *(part[own] for part in parts), moves
 
 
 def group_covariances(residuals):
@@ -190,7 +214,7 @@ class Result:
 
 
 def estimate_frame(y, f, tracker, whiten="groups", group=12):
-    """Of [symbol][c][r]."""
+    """Of [symbol][c][r], with those of the next frame if the tracker uses them."""
     rx = y.shape[-1]
     odd = f.frequencies % 2 != 0
     w = np.ones(f.carriers) if whiten == "off" else trust(y, f)
@@ -205,7 +229,7 @@ def estimate_frame(y, f, tracker, whiten="groups", group=12):
     h, turned, phase, added, moves = tracker.estimate(y, w)
     left = np.broadcast_to(np.eye(rx), (-(-f.carriers // group), rx, rx))
     if whiten == "groups":
-        x = tracker.sent[1:]
+        x = tracker.sent[:f.symbols - 1]
         error = turned - np.einsum("scra,sac->scr", h, x)
         known = abs(x).sum(1) > 0
         starts = range(0, f.carriers, group)
@@ -218,7 +242,7 @@ def estimate_frame(y, f, tracker, whiten="groups", group=12):
         each = filters[np.arange(f.carriers) // group]  # [c][r][r]
         turned = np.einsum("cij,scj->sci", each, turned)
         h = np.einsum("cij,scja->scia", each, h)
-    data = ~f.is_pilot
-    noise = np.broadcast_to(1 + added[f.tx:], (data.sum(), f.data_symbols))
-    return Result(turned[f.tx:, data].transpose(1, 0, 2), h[f.tx:, data].transpose(1, 0, 2, 3), noise, phase, level,
+    data, at = ~f.is_pilot, f.data_at - 1
+    noise = np.broadcast_to(1 + added[at], (data.sum(), f.data_symbols))
+    return Result(turned[at][:, data].transpose(1, 0, 2), h[at][:, data].transpose(1, 0, 2, 3), noise, phase[at], level,
                   root @ left @ root.conj().T, moves)

@@ -116,6 +116,22 @@ class Receiver(unittest.TestCase):
             rest = found.y - np.einsum("idra,ida->idr", found.h, s)
             self.assertLess(np.quantile(np.mean(abs(rest) ** 2, axis=(1, 2)) / found.noise.mean(), 0.75), 2.5)
 
+    def test_the_training_of_the_next_frame_is_known_by_its_time(self):
+        """At 3 dB and above it counts, whatever the air; a gap of ten samples or more shows."""
+        rng, w = np.random.default_rng(8), np.ones(F.carriers)
+        tracker = track.Tracker(F, RATE, tail=True)
+
+        def metric(snr, gap):
+            x = F.samples_of(F.carriers_of(rng.integers(0, 2, F.bits("16qam")), "16qam"))
+            x = np.concatenate([x, np.zeros((F.tx, gap)), x[:, :standing.tail_samples(F)]], axis=1)
+            y = air.ofdm_frame(x, F, RATE, 2, rng, 300.0, snr)[:, :F.frame + standing.tail_samples(F)]
+            return tracker.tail_metric(standing.demodulate(y[None], F, True)[0][tracker.symbols], w)
+        for _ in range(5):
+            self.assertGreater(metric(3, 0), track.LEAST_TAIL)
+            self.assertGreater(metric(20, 0), track.LEAST_TAIL)
+            for gap in (10, 36, 300):
+                self.assertLess(metric(20, gap), track.LEAST_TAIL)
+
     def test_white_noise_stays_as_it_is(self):
         """Shrinking leaves no direction in white noise, and keeps one that is there."""
         rng = np.random.default_rng(7)

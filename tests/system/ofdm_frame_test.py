@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/ofdm-frame.md, its model in NumPy and `ofdm_modulator`: all three agree."""
 
+import dataclasses
 import re
 import unittest
 
@@ -16,6 +17,8 @@ CODE = "80216e_2304_1_2"
 SMALL = model.Format(fft=64, carriers=42, prefix=7, frame=1003, tx=3, pilot_every=10)
 SMALLEST = model.Format(fft=64, carriers=16, prefix=1, frame=195, tx=1, pilot_every=2)
 LARGEST = model.Format(fft=8192, carriers=8190, prefix=4096, frame=4 * 12288 + 99, tx=2, pilot_every=8190)
+COMBS = dataclasses.replace(SMALL, midambles=4)
+COMBS_OF_FIVE = dataclasses.replace(model.FIVE, midambles=1)
 LONG_PREFIX = model.Format(fft=64, carriers=62, prefix=32, frame=3 * 96 + 95, tx=1, pilot_every=62)
 
 
@@ -28,7 +31,7 @@ class Page(unittest.TestCase):
 
     def test_sequences(self):
         found = re.findall(r"^\| b\((\d+)\) … \| `([01]+)` \|$", PAGE, re.M)
-        self.assertEqual([int(first) for first, _ in found], [4096, 16384, 20000])
+        self.assertEqual([int(first) for first, _ in found], [4096, 8192, 16384, 20000])
         for first, bits in found:
             self.assertEqual(bits, text(model.pn(15, int(first) + np.arange(len(bits)))))
 
@@ -87,6 +90,7 @@ class Modulator(iqd.SystemTest):
     def test_known_payload(self):
         for form, modulation, code, payload in ((model.FIVE, "qpsk", "none", 23), (model.FIVE, "16qam", CODE, 15),
                                                 (model.TWENTY, "64qam", CODE, 23), (SMALL, "256qam", "none", 9),
+                                                (COMBS, "16qam", "none", 23), (COMBS_OF_FIVE, "qpsk", CODE, 23),
                                                 (LONG_PREFIX, "16qam", "none", 23), (SMALLEST, "qpsk", "none", 9),
                                                 (LARGEST, "256qam", CODE, 23)):
             y = self.made(np.zeros(2 * form.frame, np.complex64), form, f"modulation={modulation}", f"code={code}",

@@ -12,7 +12,8 @@ import ofdm_receive_model as model
 
 SMALL = sender.Format(fft=64, carriers=26, prefix=9, frame=1000, tx=3, pilot_every=7)
 EIGHT = sender.Format(fft=256, carriers=150, prefix=20, frame=5000, tx=8, pilot_every=10)
-FORMATS = ((sender.FIVE, 2, 5), (sender.FIVE, 4, 2), (SMALL, 5, 4), (EIGHT, 8, 2), (sender.TWENTY, 4, 2))
+COMBS = sender.Format(tx=2, midambles=2)
+FORMATS = ((COMBS, 2, 2), (sender.FIVE, 2, 5), (sender.FIVE, 4, 2), (SMALL, 5, 4), (EIGHT, 8, 2), (sender.TWENTY, 4, 2))
 # The fewest data symbols and neighbours, and the longest symbols.
 SMALLEST = sender.Format(fft=64, carriers=16, prefix=1, frame=195, tx=1, pilot_every=2)
 LARGEST = sender.Format(fft=8192, carriers=8190, prefix=4096, frame=3 * 12288 + 5, tx=1, pilot_every=8190)
@@ -71,7 +72,7 @@ class StageTest(iqd.SystemTest):
         """Runs the stage: one array in, arrays out."""
         np.save(self.folder / "in.npy", x)
         wanted = [a for port in outputs for a in ("--out", f"{port}={self.folder}/{port}.npy")]
-        keys |= {name: getattr(f, name) for name in ("fft", "carriers", "prefix", "frame", "tx", "pilot_every")}
+        keys |= {name: getattr(f, name) for name in ("fft", "carriers", "prefix", "frame", "tx", "pilot_every", "midambles")}
         config = [a for key, value in keys.items() for a in ("--config", f"{key}={str(value).lower()}")]
         port = {"ofdm_demod": "frames", "mimo_channel_estimator": "carriers"}[stage]
         done = iqd.command("exec", stage, "--in", f"{port}={self.folder}/in.npy", *wanted, *config)
@@ -86,6 +87,15 @@ class Demodulator(StageTest):
             y, = self.run_stage("ofdm_demod", x, ["carriers"], f)
             expected = model.demodulate(x.astype(complex), f)
             self.assertEqual((y.shape, y.dtype), (expected.shape, np.dtype("<c8")))
+            self.assertLess(relative(y, expected), 5e-7, f)
+
+    def test_the_beginning_of_the_next_frame(self):
+        for f, rx in ((sender.FIVE, 2), (SMALL, 3)):
+            length = f.frame + model.tail_samples(f)
+            x = model.noise((2, rx, length), 1, np.random.default_rng(3)).astype(np.complex64)
+            y, = self.run_stage("ofdm_demod", x, ["carriers"], f, tail=True)
+            expected = model.demodulate(x.astype(complex), f, tail=True)
+            self.assertEqual(y.shape, expected.shape)
             self.assertLess(relative(y, expected), 5e-7, f)
 
 
@@ -121,7 +131,7 @@ class Estimator(StageTest):
         for f, rx, frames in FORMATS:
             y, _, x = received(f, rx, frames, 30, np.random.default_rng(6), 0.04)
             vectors, h, noise, _ = self.check(f, y)
-            s = x[:, 1 + f.tx:][..., ~f.is_pilot]
+            s = x[:, f.data_at][..., ~f.is_pilot]
             left = np.mean(abs(vectors - np.einsum("gira,gdai->gidr", h, s)) ** 2)
             most = 1.35 if f.carriers > 100 else 1.7  # with few carriers, a carrier has few neighbours
             self.assertTrue(0.9 < left / np.mean(noise) < most, (f, left / np.mean(noise)))

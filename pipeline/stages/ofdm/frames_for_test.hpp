@@ -30,6 +30,7 @@ struct Scene {
   double noise = 0;                 // variance, for a level of 1
   std::vector<double> levels = {};  // [rx]: amplitudes; all 1 if empty
   std::vector<double> moves = {};   // [path]: radians from symbol to symbol, 0 in the middle of the training
+  bool gap = false;                 // with a tail: no frame follows
   double interferer = 0;            // its power at each antenna, from one direction, on all carriers and symbols
 };
 
@@ -45,7 +46,7 @@ struct Signal : Scene {
   std::vector<cf32> frame() {
     draw();
     std::vector<cf32> y;
-    for (std::int64_t symbol = 0; symbol < format.symbols(); ++symbol)
+    for (std::int64_t symbol = 0; symbol < format.symbols() + format.tail_symbols(); ++symbol)
       for (std::int64_t c = 0; c < format.carriers; ++c) {
         const auto x = sent(symbol, c);
         const complex other = interferer > 0 ? complex{normal(), normal()} / std::sqrt(2.0) : 0;
@@ -71,6 +72,13 @@ struct Signal : Scene {
   /// In braces, for their order: then each compiler makes the same frames.
   double normal() { return normal_(engine_); }
 
+  /// In symbols; those of the tail are symbols of the next frame.
+  double time_of(std::int64_t symbol) const {
+    const bool own = symbol < format.symbols();
+    return (own ? static_cast<double>(symbol) : format.tail_position(symbol - format.symbols())) -
+           0.5 * static_cast<double>(format.tx + 1);
+  }
+
   void draw() {
     gains_.resize(delays.size() * index(rx * format.tx));
     for (complex& g : gains_) g = complex{normal(), normal()} / std::sqrt(2.0 * static_cast<double>(delays.size()));
@@ -83,7 +91,7 @@ struct Signal : Scene {
   }
   /// As seen through a window that begins an eighth of the prefix early.
   complex gain(std::int64_t c, std::int64_t r, std::int64_t a, std::int64_t symbol) const {
-    const double time = static_cast<double>(symbol) - 0.5 * static_cast<double>(format.tx + 1);
+    const double time = time_of(symbol);
     complex sum = 0;
     for (std::size_t p = 0; p < delays.size(); ++p) {
       const double late = delays[p] + static_cast<double>(format.prefix / 8);
@@ -94,22 +102,28 @@ struct Signal : Scene {
     return sum;
   }
   complex turn_of(std::int64_t symbol) const {
-    const std::int64_t d = symbol - 1 - format.tx;
-    const double middle = 0.5 * static_cast<double>(format.tx + 1);
-    return std::polar(
-        1.0, slope * (static_cast<double>(symbol) - middle) + (d >= 0 && !phases.empty() ? phases[index(d)] : 0.0));
+    const auto behind = static_cast<std::int32_t>(symbol - 1 - format.tx);
+    const bool data = symbol < format.symbols() && behind >= 0 && format.comb().in(behind) < 0;
+    return std::polar(1.0, slope * time_of(symbol) +
+                               (data && !phases.empty() ? phases[index(format.comb().data_before(behind))] : 0.0));
   }
   std::vector<complex> sent(std::int64_t symbol, std::int64_t c) const {
     std::vector<complex> x(index(format.tx));
-    const std::int64_t d = symbol - 1 - format.tx, pilots_below = (c + format.pilot_every / 2) / format.pilot_every;
+    if (symbol >= format.symbols()) return gap ? x : sent(symbol - format.symbols(), c);
+    const auto behind = static_cast<std::int32_t>(symbol - 1 - format.tx);
+    const std::int64_t j = behind < 0 ? -1 : format.comb().in(behind);
+    const std::int64_t d = format.comb().data_before(behind),
+                       pilots_below = (c + format.pilot_every / 2) / format.pilot_every;
     for (std::int64_t a = 0; a < format.tx; ++a) {
       complex& v = x[index(a)];
       if (symbol == 0)
         v = reference_.sync_antenna(c) == a ? reference_.sync()[index(c)] : 0;
-      else if (d < 0)
+      else if (behind < 0)
         v = static_cast<double>(reference_.training()[index(c)]) * complex(reference_.cover(a, symbol - 1));
+      else if (j >= 0)
+        v = reference_.midamble(j, c, a);
       else if (format.is_pilot(c))
-        v = reference_.pilot(d, c / format.pilot_every, a);
+        v = reference_.pilot(behind, c / format.pilot_every, a);
       else
         v = s[index(((c - std::min(pilots_below, format.pilots())) * format.data_symbols() + d) * format.tx + a)];
     }

@@ -24,6 +24,13 @@ inline void format_fields(FieldVisitor& v, OfdmFormat& format) {
   v.field("frame", format.frame, {.help = "samples of a frame", .low = 195, .high = 1 << 20});
   v.field("tx", format.tx, {.help = "transmit antennas", .low = 1, .high = 8});
   v.field("pilot_every", format.pilot_every, {.help = "one in this many carriers is a pilot", .low = 2, .high = 8190});
+  v.field("midambles", format.midambles,
+          {.help = "symbols among the data that are known, to follow a channel that moves", .low = 0, .high = 4});
+}
+
+/// Whether a receiver's frames continue with the beginning of the next.
+inline void tail_field(FieldVisitor& v, OfdmFormat& format) {
+  v.field("tail", format.tail, {.help = "frames continue with the next one's synchronisation and training symbols"});
 }
 
 /// Where a receiver's window begins.
@@ -50,12 +57,12 @@ inline bool check_format(const OfdmFormat& format, const Section& section) {
 /// The same for the input that ofdm_demod makes.
 inline bool check_carriers(const OfdmFormat& format, const PortShape& in, const Section& section) {
   const std::vector<Dim>& item = in.item;
-  if (in.axis == Axis::counted && item.size() == 3 && item[0].extent == format.symbols() &&
-      item[1].extent == format.carriers)
+  const std::int64_t symbols = format.symbols() + format.tail_symbols();
+  if (in.axis == Axis::counted && item.size() == 3 && item[0].extent == symbols && item[1].extent == format.carriers)
     return true;
   section.problem("", fmt::format("input 'carriers' must be [frame][symbol {}][carrier {}][rx]; it is {}; set the same "
                                   "frame keys in ofdm_demod and in this stage",
-                                  format.symbols(), format.carriers, in.text()));
+                                  symbols, format.carriers, in.text()));
   return false;
 }
 

@@ -58,6 +58,14 @@ TEST(SimMimo, AnAntennaSendsTheFramesOfTheFormat) {
   }
 }
 
+TEST(SimMimo, FramesHaveMidambles) {
+  const std::string args = "tx=2,rx=1,fading=none,level=0,start=0,midambles=3";
+  const auto frame = sent_mimo({.tx = 2, .midambles = 3}, Modulation::qam16, std::nullopt, 23, 1);
+  const Samples x = hear_mimo(args, 2 * kFrameMimo);
+  const auto expected = [&](std::size_t n) { return (complex(frame[0][n]) + complex(frame[1][n])) / std::sqrt(2); };
+  EXPECT_LT(largest_error(x, kFrameMimo, kFrameMimo, expected), 1e-5);
+}
+
 TEST(SimMimo, WithoutFadingTheSecondChannelHearsTheDifferenceOfTwoAntennas) {
   const std::string args = "tx=2,rx=2,fading=none,level=0,code=80216e_2304_1_2,start=0";
   const auto frame = sent_mimo({.tx = 2}, Modulation::qam16, whole_code(*find_ldpc_code("80216e_2304_1_2")), 23, 0);
@@ -201,9 +209,10 @@ TEST(SimMimo, SignalDependsOnPositionsAlone) {
 }
 
 TEST(SimMimo, WhatIsWrongIsRefusedByName) {
-  for (const std::string bad : {"format=10mhz", "modulation=8psk", "code=turbo", "payload=prbs", "fading=rice",
-                                "doppler=-1", "taps=0", "delay_spread=1", "profile=etu", "interferer=loud", "tone=high",
-                                "period=0", "levels=0/1/2", "levels=0/loud/0/0", "start=-1", "tx=9", "snr=good"}) {
+  for (const std::string bad :
+       {"format=10mhz", "modulation=8psk", "code=turbo", "payload=prbs", "fading=rice", "doppler=-1", "taps=0",
+        "delay_spread=1", "profile=etu", "interferer=loud", "tone=high", "midambles=5", "period=0", "levels=0/1/2",
+        "levels=0/loud/0/0", "start=-1", "tx=9", "snr=good"}) {
     try {
       Radio radio("scenario=mimo,rx=4," + bad, kRateMimo);
       ADD_FAILURE() << bad << " was accepted";

@@ -57,13 +57,13 @@ __global__ void __launch_bounds__(kFilterThreads) estimate_channel(const Job job
   }
 }
 
-/// Correlates the pilots of data symbol d with what the channel predicts for them.
-__device__ Sum follow_pilots(const Job& job, std::int64_t frame, const float2* y, float scale, int d,
+/// Correlates the pilots of symbol s behind the training with what the channel predicts for them.
+__device__ Sum follow_pilots(const Job& job, std::int64_t frame, const float2* y, float scale, int s,
                              const Share& share) {
   const Extents& e = job.e;
   Sum sum;
   for (int i = share.item; i < e.pilots; i += share.step) {
-    const float* const signs = job.known.pilot_signs + (static_cast<std::int64_t>(d) * e.pilots + i) * e.tx;
+    const float* const signs = job.known.pilot_signs + (static_cast<std::int64_t>(s) * e.pilots + i) * e.tx;
     const float2* const h = job.pilot_h + (frame * e.pilots + i) * e.pairs() + share.antenna * e.tx;
     float2 expected{0, 0};
     for (int a = 0; a < e.tx; ++a) expected = sum_of(expected, product(h[a], signs[a]));
@@ -91,12 +91,13 @@ __global__ void __launch_bounds__(kThreads) write_vectors(const Job job) {
   const std::int64_t frame = blockIdx.x / static_cast<unsigned>(e.data_symbols());
   if (frame >= *job.found) return;
   const auto d = static_cast<int>(blockIdx.x % static_cast<unsigned>(e.data_symbols()));
-  const float2* const y = job.carriers + (frame * e.symbols + 1 + e.tx + d) * e.row();
+  const int s = e.comb().data(d);
+  const float2* const y = job.carriers + (frame * e.symbols + 1 + e.tx + s) * e.row();
   const bool usable = job.fits[frame].usable;
   const Share share(e.rx);
   const float scale = job.fits[frame].scale[share.antenna];
   Sum mine;
-  if (usable && e.track_phase && share.takes_part()) mine = follow_pilots(job, frame, y, scale, d, share);
+  if (usable && e.track_phase && share.takes_part()) mine = follow_pilots(job, frame, y, scale, s, share);
   add_up(share, e.rx, mine, sums);
   if (threadIdx.x == 0) {
     back = turn_back(sums, e.rx, job.phase ? job.phase + blockIdx.x : nullptr);

@@ -99,11 +99,13 @@ void list_values(const Config& config, const OfdmReference& reference, Design& d
       design.cover.push_back(reference.cover(a, t));
       design.uncover.push_back(std::conj(reference.cover(a, t)));
     }
-  for (std::int64_t d = 0; d < f.data_symbols(); ++d)
+  for (std::int64_t s = 0; s < f.behind(); ++s)
     for (std::int64_t i = 0; i < f.pilots(); ++i) {
-      for (std::int64_t a = 0; a < f.tx; ++a) design.pilot_signs.push_back(reference.pilot(d, i, a));
-      for (std::int64_t t = 0; t < f.tx; ++t) design.pilot_weights.push_back(reference.pilot_weight(d, i, t));
+      for (std::int64_t a = 0; a < f.tx; ++a) design.pilot_signs.push_back(reference.pilot(s, i, a));
+      for (std::int64_t t = 0; t < f.tx; ++t) design.pilot_weights.push_back(reference.pilot_weight(s, i, t));
     }
+  for (std::int64_t j = 0; j < f.midambles; ++j)
+    for (std::int64_t c = 0; c < f.carriers; ++c) design.combs.push_back(reference.midamble(j, c, c % f.tx));
 }
 
 }  // namespace
@@ -117,6 +119,8 @@ Design make_design(const Config& config, std::int64_t rx, double symbol_seconds)
                     .carriers = static_cast<std::int32_t>(f.carriers),
                     .pilots = static_cast<std::int32_t>(f.pilots()),
                     .group = static_cast<std::int32_t>(std::min(config.group, f.carriers)),
+                    .midambles = static_cast<std::int32_t>(f.midambles),
+                    .tail = f.tail,
                     .track_phase = config.track_phase};
   list_carriers(f, design);
   list_values(config, OfdmReference(f), design);

@@ -47,8 +47,8 @@ TEST(MimoChannelDesign, ASlopeIsFoundBeyondHalfATurn) {
     for (const double slope : {-0.6, -0.01, 0.0, 0.3, 0.65}) {
       PhaseSlope found;
       for (int d = 0; d < 9; ++d) {
-        const double phase = slope * data_position(d, tx);
-        found.add(std::remainder(phase, 2 * std::numbers::pi), data_position(d, tx));
+        const double phase = slope * position_behind(d, tx);
+        found.add(std::remainder(phase, 2 * std::numbers::pi), position_behind(d, tx));
       }
       EXPECT_NEAR(found.slope(), slope, 1e-12);
     }

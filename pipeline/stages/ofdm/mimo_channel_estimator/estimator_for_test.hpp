@@ -35,7 +35,8 @@ inline bool same(const Results& a, const Results& b) {
 inline std::string keys_of(const OfdmFormat& f, const std::string& more = "") {
   return "{fft: " + std::to_string(f.fft) + ", carriers: " + std::to_string(f.carriers) +
          ", prefix: " + std::to_string(f.prefix) + ", frame: " + std::to_string(f.frame) +
-         ", tx: " + std::to_string(f.tx) + ", pilot_every: " + std::to_string(f.pilot_every) + more + "}";
+         ", tx: " + std::to_string(f.tx) + ", pilot_every: " + std::to_string(f.pilot_every) +
+         ", midambles: " + std::to_string(f.midambles) + (f.tail ? ", tail: true" : "") + more + "}";
 }
 inline PortShape carriers_of(std::int64_t symbols, std::int64_t carriers, std::int64_t rx, std::int64_t most = 8) {
   PortShape shape;
@@ -55,8 +56,9 @@ inline Results estimate(const OfdmFormat& f, std::int64_t rx, const std::vector<
   const Document document = parse_document(keys_of(f, more), "test.yaml", problems);
   const Section section = read_fields(
       document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
-  const auto frames = std::ssize(carriers) / (f.symbols() * f.carriers * rx);
-  std::vector<PortShape> in(2, carriers_of(f.symbols(), f.carriers, rx, frames));
+  const std::int64_t symbols = f.symbols() + f.tail_symbols();
+  const auto frames = std::ssize(carriers) / (symbols * f.carriers * rx);
+  std::vector<PortShape> in(2, carriers_of(symbols, f.carriers, rx, frames));
   in[1].element = Element::f32;
   in[1].item.clear();
   if (!soft.empty())

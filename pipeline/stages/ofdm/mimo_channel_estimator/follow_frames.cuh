@@ -13,7 +13,7 @@ class Follower : public FrameTracker {
   using FrameTracker::FrameTracker;
 
   __device__ void run(std::int64_t frame) {
-    const float2* const carriers = f_.carriers + frame * e_.symbols * e_.row();
+    const float2* const carriers = f_.carriers + frame * e_.all_symbols() * e_.row();
     bool spoilt = false;
     for (int i = thread_; i < e_.symbols * e_.row(); i += kFrameThreads)
       spoilt |= !(isfinite(carriers[i].x) && isfinite(carriers[i].y));
@@ -27,8 +27,7 @@ class Follower : public FrameTracker {
     else
       hold();
     __syncthreads();
-    for (int d = thread_; d < e_.data_symbols(); d += kFrameThreads)
-      d_.back[d] = {cosf(d_.phases[d]), -sinf(d_.phases[d])};
+    for (int s = thread_; s < e_.behind(); s += kFrameThreads) d_.back[s] = {cosf(d_.phases[s]), -sinf(d_.phases[s])};
     __syncthreads();
     if (t_.groups && s_.antennas > 0) whiten_groups();
     write(frame);
@@ -116,7 +115,7 @@ class Follower : public FrameTracker {
       }
     if (thread_ == 0) finish_band(count);
     __syncthreads();
-    for (int i = thread_; i < e_.symbols * e_.carriers; i += kFrameThreads)
+    for (int i = thread_; i < e_.all_symbols() * e_.carriers; i += kFrameThreads)
       for (int r = 0; r < e_.rx; ++r) {
         float2 sum{0, 0};
         for (int j = 0; j <= r; ++j) add(sum, dsp::product(s_.front[r][j], carriers[i * e_.rx + j]));
@@ -140,19 +139,19 @@ class Follower : public FrameTracker {
 
   __device__ void hold() {
     PhaseSlope slope;
-    for (int d = 0; e_.track_phase && d < e_.data_symbols(); ++d) {
+    for (int s = 0; e_.track_phase && s < e_.behind(); ++s) {
       Sum mine;
       for (int i = thread_; i < e_.pilots * e_.rx; i += kFrameThreads) {
         const int c = t_.pilot[i / e_.rx], r = i % e_.rx;
         float2 expected{0, 0};
         for (int t = 0; t < e_.tx; ++t)
-          add(expected, dsp::product(t_.pilot_weights[(std::int64_t{d} * e_.pilots + i / e_.rx) * e_.tx + t],
+          add(expected, dsp::product(t_.pilot_weights[(std::int64_t{s} * e_.pilots + i / e_.rx) * e_.tx + t],
                                      white(1 + t, c)[r]));
-        const float2 y = white(1 + e_.tx + d, c)[r];
+        const float2 y = white(1 + e_.tx + s, c)[r];
         mine.add({expected.x, expected.y}, {y.x, y.y});
       }
       const double re = block_sum(mine.re), im = block_sum(mine.im);
-      slope.add(atan2(im, re), data_position(d, e_.tx));
+      slope.add(atan2(im, re), position_behind(s, e_.tx));
     }
     if (thread_ == 0) s_.slope = slope.slope();
     __syncthreads();
@@ -180,7 +179,7 @@ class Follower : public FrameTracker {
     }
     __syncthreads();
     if (e_.track_phase) return measure_phases();
-    for (int d = thread_; d < e_.data_symbols(); d += kFrameThreads) d_.phases[d] = 0;
+    for (int s = thread_; s < e_.behind(); s += kFrameThreads) d_.phases[s] = 0;
   }
 
   // What is left, by groups of carriers.
@@ -202,19 +201,20 @@ class Follower : public FrameTracker {
       const int begin = g * e_.group, end = min(begin + e_.group, e_.carriers), symbols = e_.symbols;
       for (int i = lane; i < (end - begin) * symbols; i += 32) {
         const int c = begin + i / symbols, symbol = i % symbols, s = symbol - 1, d = s - e_.tx;
-        const bool pilot = t_.place[c]<0, data = symbol> 0 && d >= 0 && !pilot;
+        const int j = d >= 0 ? e_.comb().in(d) : -1;
+        const bool pilot = t_.place[c] < 0, data = d >= 0 && j < 0 && !pilot;
         if (symbol == 0 && !is_odd(c)) continue;
-        if (data && !(knows_data() && d_.doubt[c * e_.data_symbols() + d] < kMostDoubt * static_cast<float>(e_.tx)))
-          continue;
+        if (data && !(knows_data() && d_.doubt[c * e_.behind() + d] < kMostDoubt * static_cast<float>(e_.tx))) continue;
         float re[kMostAntennas], im[kMostAntennas];
         if (symbol == 0) {
           for (int r = 0; r < e_.rx; ++r) re[r] = white(0, c)[r].x, im[r] = white(0, c)[r].y;
         } else {
           float2 sent[kMostAntennas], turn{1, 0};
           for (int a = 0; a < e_.tx; ++a)
-            sent[a] = d < 0   ? scaled(t_.cover[a * e_.tx + s], t_.training[c])
-                      : pilot ? float2{sign(d, -1 - t_.place[c], a), 0}
-                              : d_.sent[(c * e_.data_symbols() + d) * e_.tx + a];
+            sent[a] = d < 0    ? scaled(t_.cover[a * e_.tx + s], t_.training[c])
+                      : j >= 0 ? float2{comb(j, c, a), 0}
+                      : pilot  ? float2{sign(d, -1 - t_.place[c], a), 0}
+                               : d_.sent[(c * e_.behind() + d) * e_.tx + a];
           if (d >= 0) turn = d_.back[d];
           if (d < 0 && !t_.moves) {
             const double phase = -s_.slope * training_position(s, e_.tx);
@@ -288,18 +288,20 @@ class Follower : public FrameTracker {
     for (int i = thread_; i < e_.carriers * symbols; i += kFrameThreads) {
       const int c = i / symbols, d = i % symbols, at = t_.place[c];
       if (at < 0) continue;
+      const int s = e_.comb().data(d);
       const std::int64_t vector = frame * vectors() + std::int64_t{at} * symbols + d;
       float2 x[kMostAntennas];
-      for (int r = 0; r < e_.rx; ++r) x[r] = dsp::product(white(1 + e_.tx + d, c)[r], d_.back[d]);
+      for (int r = 0; r < e_.rx; ++r) x[r] = dsp::product(white(1 + e_.tx + s, c)[r], d_.back[s]);
       for (int r = 0; r < e_.rx; ++r) f_.y[vector * e_.rx + r] = filtered(c / e_.group, r, x, 1);
       const float2* const parts = d_.parts + std::int64_t{c} * functions * pairs;
       if (t_.moves)
-        for (int pair = 0; pair < pairs; ++pair) f_.h[vector * pairs + pair] = channel(parts, e_.tx + d, pair);
+        for (int pair = 0; pair < pairs; ++pair) f_.h[vector * pairs + pair] = channel(parts, e_.tx + s, pair);
       else if (d == 0)
         for (int pair = 0; pair < pairs; ++pair) f_.h[(frame * e_.data_carriers() + at) * pairs + pair] = parts[pair];
     }
     write_noise(frame);
-    for (int d = thread_; f_.phase && d < symbols; d += kFrameThreads) f_.phase[frame * symbols + d] = d_.phases[d];
+    for (int d = thread_; f_.phase && d < symbols; d += kFrameThreads)
+      f_.phase[frame * symbols + d] = d_.phases[e_.comb().data(d)];
     if (thread_ == 0) {
       f_.level[frame] = told(s_.level);
       float all = 0;
@@ -326,6 +328,7 @@ class Follower : public FrameTracker {
       return;
     }
     for (int d = thread_; d < symbols; d += kFrameThreads) {
+      const int s = e_.tx + e_.comb().data(d);
       float all = 0;
       for (int k = 0; k < t_.functions; ++k) {
         float sum = 0;
@@ -336,7 +339,7 @@ class Follower : public FrameTracker {
             ++n;
           else
             sum += static_cast<float>(e_.tx) * prior(k, l);
-        all += phi(e_.tx + d, k) * phi(e_.tx + d, k) * sum;
+        all += phi(s, k) * phi(s, k) * sum;
       }
       const float noise = silent ? 0.0f : 1 + all;
       for (int i = 0; i < e_.data_carriers(); ++i) f_.noise[(frame * e_.data_carriers() + i) * symbols + d] = noise;

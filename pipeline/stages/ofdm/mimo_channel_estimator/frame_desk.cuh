@@ -31,24 +31,25 @@ using dsp::times_conj;
 
 /// What is the same for all frames.
 struct Tables {
-  const float *phi, *weights, *training, *pilot_signs, *taps;
+  const float *phi, *weights, *training, *pilot_signs, *taps, *combs;
   const float2 *turn, *pilot_turn;  // [carrier or pilot][delay_pitch]
   const float2 *cover, *uncover;    // [tx][training]
-  const float2 *lags, *band;        // with equal weights
+  const float2 *lags, *tail_lags;   // with equal weights, without and with the training of the next frame
+  const float2* band;               // with equal weights
   const float2 *known, *ramp, *pilot_weights;
   const std::int32_t *odd, *pilot, *place, *first;
   std::int32_t odd_carriers, functions, delays, pitch, most_taps, em, soft_bits;
-  float span, smoothed_noise;
+  float span, smoothed_noise, within;
   bool moves, whitens, groups;
 };
 
 /// Memory of a thread block, for one frame: `stride` bytes for each.
 struct Desk {
-  float2* white;  // [symbol][carrier][rx]
+  float2* white;  // [symbol][carrier][rx], with those of the tail
   float* weights;
   double *power, *strength, *traces, *counts;
   Covariance *covariance, *filter;
-  float2 *trained, *piloted;  // [training][rx] and [data symbol][tx][rx][pitch]
+  float2 *trained, *piloted;  // [training][rx] and [symbol behind][tx][rx][pitch]
   float2 *lags, *band, *lag_work;
   float* powers;
   std::int32_t *delay, *keepers;
@@ -57,9 +58,9 @@ struct Desk {
   float2 *rough, *parts, *pilot_parts;
   float* phases;
   float2* back;
-  float2* sent;       // [carrier][data symbol][tx]: mean of what was sent
-  float* doubt;       // [carrier][data symbol]: its variance, sum over the antennas
-  float2* soft_lags;  // [data symbol][a][b][pitch]
+  float2* sent;       // [carrier][symbol behind][tx]: mean of what was sent
+  float* doubt;       // [carrier][symbol behind]: its variance, sum over the antennas
+  float2* soft_lags;  // [symbol behind][a][b][pitch]
   std::size_t stride;
 };
 
@@ -82,6 +83,7 @@ struct State {
   int antennas;
   int weighted;
   int own_lags;
+  int trainings;  // that count: with those of the next frame, or without
   int knows_data;
   double level;
   Covariance band, root;
@@ -143,13 +145,17 @@ class FrameWork {
   __device__ float prior(int k, int l) const { return s_.weights[k] * d_.powers[l]; }
   __device__ float weight(int c) const { return s_.weighted ? d_.weights[c] : 1.0f; }
   __device__ float phi(int s, int k) const { return t_.phi[s * t_.functions + k]; }
-  __device__ float sign(int d, int i, int a) const {
-    return t_.pilot_signs[(static_cast<std::int64_t>(d) * e_.pilots + i) * e_.tx + a];
+  __device__ float sign(int s, int i, int a) const {
+    return t_.pilot_signs[(static_cast<std::int64_t>(s) * e_.pilots + i) * e_.tx + a];
+  }
+  /// What antenna a sends on carrier c in midamble j.
+  __device__ float comb(int j, int c, int a) const {
+    return c % e_.tx == a ? t_.combs[static_cast<std::int64_t>(j) * e_.carriers + c] : 0.0f;
   }
   __device__ bool knows_data() const { return s_.knows_data != 0; }
   __device__ int delay_of(int k, int n) const { return d_.delay[s_.first_of[k] + n]; }
 
-  /// Of data symbol d at a place: the parts at the symbol's time.
+  /// At a place: the parts at time s.
   __device__ float2 channel(const float2* parts, int s, int pair) const {
     if (!t_.moves) return parts[pair];
     float2 sum{0, 0};
@@ -159,19 +165,19 @@ class FrameWork {
 
   __device__ void measure_phases() {
     const int numbers = (t_.moves ? t_.functions : 1) * e_.pairs();
-    for (int d = 0; d < e_.data_symbols(); ++d) {
+    for (int s = 0; s < e_.behind(); ++s) {
       Sum mine;
       for (int i = thread_; i < e_.pilots * e_.rx; i += kFrameThreads) {
         const int p = i / e_.rx, r = i % e_.rx, c = t_.pilot[p];
         float2 expected{0, 0};
         for (int a = 0; a < e_.tx; ++a)
-          add(expected, scaled(channel(d_.pilot_parts + p * numbers, e_.tx + d, r * e_.tx + a), sign(d, p, a)));
-        const float2 both = conj_times(expected, white(1 + e_.tx + d, c)[r]);
+          add(expected, scaled(channel(d_.pilot_parts + p * numbers, e_.tx + s, r * e_.tx + a), sign(s, p, a)));
+        const float2 both = conj_times(expected, white(1 + e_.tx + s, c)[r]);
         const double own = t_.moves ? weight(c) : 1;
         mine.re += own * both.x, mine.im += own * both.y;
       }
       const double re = block_sum(mine.re), im = block_sum(mine.im);
-      if (thread_ == 0) d_.phases[d] = static_cast<float>(atan2(im, re));
+      if (thread_ == 0) d_.phases[s] = static_cast<float>(atan2(im, re));
     }
     __syncthreads();
   }

@@ -27,8 +27,7 @@ struct Sum {
   }
 };
 
-/// The phase's advance from symbol to symbol, from the data symbols' phases against the training symbols, added in
-/// order: a least-squares line that is 0 at the middle of the training. Each phase is unwrapped to be nearest to the
+/// The phase's advance from symbol to symbol, from the phases of those behind the training against it, added in order: a least-squares line that is 0 at the middle of the training. Each phase is unwrapped to be nearest to the
 /// prediction from those before it, so it may exceed half a turn.
 class PhaseSlope {
  public:
@@ -45,9 +44,9 @@ class PhaseSlope {
   double moments_ = 0;
   double squares_ = 0;
 };
-/// Distance in symbols of data symbol d, and of training symbol t, from the middle of the training.
-IQD_HOST_DEVICE inline double data_position(int d, int tx) noexcept {
-  return d + 0.5 * (tx + 1);
+/// Distance in symbols of symbol s behind the training, and of training symbol t, from the middle of the training.
+IQD_HOST_DEVICE inline double position_behind(int s, int tx) noexcept {
+  return s + 0.5 * (tx + 1);
 }
 IQD_HOST_DEVICE inline double training_position(int t, int tx) noexcept {
   return t - 0.5 * (tx - 1);

@@ -80,8 +80,8 @@ HeldChannel::HeldChannel(const Design& design, Scratch& scratch)
       rough_(scratch.take<cf32>(std::int64_t{std::max(e_.carriers, kTaps)} * e_.pairs() + slack())),
       smooth_(scratch.take<cf32>(std::int64_t{e_.carriers} * e_.pairs() + slack())),
       pilot_h_(scratch.take<cf32>(std::int64_t{e_.pilots} * e_.pairs())),
-      factor_(scratch.take<cf32>(std::int64_t{e_.data_symbols()} * e_.rx)),
-      phases_(scratch.take<float>(e_.data_symbols())) {}
+      factor_(scratch.take<cf32>(std::int64_t{e_.behind()} * e_.rx)),
+      phases_(scratch.take<float>(e_.behind())) {}
 
 std::int64_t HeldChannel::slack() noexcept {
   return HWY_DYNAMIC_DISPATCH(vector_lanes)();
@@ -93,10 +93,8 @@ void HeldChannel::run(const cf32* frame, const Estimates& out) noexcept {
   *out.noise = *out.level = told(mean);
   estimate_channel();
   write_channel(out.h);
-  for (int d = 0; d < e_.data_symbols(); ++d) {
-    follow_phase(d);
-    if (out.phase) out.phase[d] = phases_[d];
-  }
+  for (int s = 0; s < e_.behind(); ++s) follow_phase(s);
+  for (int d = 0; out.phase && d < e_.data_symbols(); ++d) out.phase[d] = phases_[e_.comb().data(d)];
   write_vectors(out.y);
   if (!out.covariance) return;
   std::fill_n(out.covariance, e_.groups() * e_.rx * e_.rx, cf32());
@@ -115,7 +113,7 @@ void HeldChannel::estimate(const cf32* white) noexcept {
     const int place = design_.place[static_cast<std::size_t>(c)];
     if (place < 0) std::copy_n(h, e_.pairs(), pilot_h_ + std::int64_t{-1 - place} * e_.pairs());
   }
-  for (int d = 0; d < e_.data_symbols(); ++d) follow_phase(d);
+  for (int s = 0; s < e_.behind(); ++s) follow_phase(s);
 }
 
 /// Returns the mean over the antennas; keeps each antenna's noise and scale factor.
@@ -136,20 +134,20 @@ double HeldChannel::measure_noise() noexcept {
 /// The phase's advance in radians a symbol, from the pilots against the uncorrected training symbols.
 double HeldChannel::slope() const noexcept {
   PhaseSlope slope;
-  for (int d = 0; d < e_.data_symbols(); ++d) {
+  for (int s = 0; s < e_.behind(); ++s) {
     Sum total;
     for (int r = 0; r < e_.rx; ++r) {
       Sum sum;
       for (int i = 0; i < e_.pilots; ++i) {
         const int c = design_.pilot[static_cast<std::size_t>(i)];
-        const cf32* const weights = design_.pilot_weights.data() + (d * e_.pilots + i) * e_.tx;
+        const cf32* const weights = design_.pilot_weights.data() + (s * e_.pilots + i) * e_.tx;
         cf32 expected = 0;
         for (int t = 0; t < e_.tx; ++t) expected += product(weights[t], training(t, c)[r]);
-        sum.add(sum_of(expected), sum_of(data(d, c)[r]));
+        sum.add(sum_of(expected), sum_of(behind(s, c)[r]));
       }
       if (noise_[r] > 0) total.re += sum.re / noise_[r], total.im += sum.im / noise_[r];
     }
-    slope.add(std::atan2(total.im, total.re), data_position(d, e_.tx));
+    slope.add(std::atan2(total.im, total.re), position_behind(s, e_.tx));
   }
   return slope.slope();
 }
@@ -193,13 +191,13 @@ void HeldChannel::write_channel(cf32* h) noexcept {
   }
 }
 
-/// Sets the factors of data symbol d that rotate its pilots to what the channel predicts.
-void HeldChannel::follow_phase(int d) noexcept {
+/// Sets the factors of symbol s behind the training that rotate its pilots to what the channel predicts.
+void HeldChannel::follow_phase(int s) noexcept {
   Sum sum;
   for (int i = 0; e_.track_phase && i < e_.pilots; ++i) {
-    const float* const signs = design_.pilot_signs.data() + (d * e_.pilots + i) * e_.tx;
+    const float* const signs = design_.pilot_signs.data() + (s * e_.pilots + i) * e_.tx;
     const cf32* h = pilot_h_ + std::int64_t{i} * e_.pairs();
-    const cf32* const y = data(d, design_.pilot[static_cast<std::size_t>(i)]);
+    const cf32* const y = behind(s, design_.pilot[static_cast<std::size_t>(i)]);
     for (int r = 0; r < e_.rx; ++r) {
       cf32 expected = 0;
       for (int a = 0; a < e_.tx; ++a) expected += product(*h++, signs[a]);
@@ -208,15 +206,16 @@ void HeldChannel::follow_phase(int d) noexcept {
   }
   const double size = std::sqrt(sum.re * sum.re + sum.im * sum.im);
   const cf32 back = size > 0 ? cf32(static_cast<float>(sum.re / size), static_cast<float>(-sum.im / size)) : cf32(1, 0);
-  for (int r = 0; r < e_.rx; ++r) factor_[d * e_.rx + r] = product(back, scale_[r]);
-  phases_[d] = static_cast<float>(std::atan2(sum.im, sum.re));
+  for (int r = 0; r < e_.rx; ++r) factor_[s * e_.rx + r] = product(back, scale_[r]);
+  phases_[s] = static_cast<float>(std::atan2(sum.im, sum.re));
 }
 
 void HeldChannel::write_vectors(cf32* y) noexcept {
   for (const std::int32_t c : design_.data)
     for (int d = 0; d < e_.data_symbols(); ++d) {
-      const cf32* const from = data(d, c);
-      for (int r = 0; r < e_.rx; ++r) *y++ = product(from[r], factor_[d * e_.rx + r]);
+      const int s = e_.comb().data(d);
+      const cf32* const from = behind(s, c);
+      for (int r = 0; r < e_.rx; ++r) *y++ = product(from[r], factor_[s * e_.rx + r]);
     }
 }
 

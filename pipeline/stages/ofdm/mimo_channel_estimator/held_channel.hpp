@@ -21,20 +21,20 @@ class HeldChannel {
 
   /// Of a frame with noise of variance 1 at every antenna: the channel, and each symbol's phase.
   void estimate(const cf32* white) noexcept;
-  FrameChannel channel() const noexcept { return {1, nullptr, smooth_}; }
-  const float* phases() const noexcept { return phases_; }  // of data symbols, against the channel
+  FrameChannel channel() const noexcept { return {1, nullptr, nullptr, smooth_}; }
+  const float* phases() const noexcept { return phases_; }  // of symbols behind the training, against the channel
   double training_phase(int t) const noexcept { return slope_ * training_position(t, e_.tx); }
 
  private:
   static std::int64_t slack() noexcept;
   const cf32* training(int t, int c) const { return frame_ + std::int64_t{1 + t} * e_.row() + std::int64_t{c} * e_.rx; }
-  const cf32* data(int d, int c) const { return training(e_.tx + d, c); }
+  const cf32* behind(int s, int c) const { return training(e_.tx + s, c); }
   double measure_noise() noexcept;
   double slope() const noexcept;
   void set_uncover(double slope) noexcept;
   void estimate_channel() noexcept;
   void write_channel(cf32* h) noexcept;
-  void follow_phase(int d) noexcept;
+  void follow_phase(int s) noexcept;
   void write_vectors(cf32* y) noexcept;
 
   const Design& design_;
@@ -46,8 +46,8 @@ class HeldChannel {
   cf32* rough_;    // [carrier][rx][tx]
   cf32* smooth_;   // the same
   cf32* pilot_h_;  // [pilot][rx][tx]
-  cf32* factor_;   // [data symbol][rx]
-  float* phases_;  // [data symbol]
+  cf32* factor_;   // [symbol behind][rx]
+  float* phases_;  // [symbol behind]
   double slope_ = 0;
 };
 

@@ -13,6 +13,23 @@ namespace iqd::mimo_channel_estimator {
 
 /// Symbols of a frame whose channel can be estimated jointly.
 inline constexpr std::int64_t kMostSymbols = 128;
+/// The training of the next frame counts if the share of its energy within the prefix, times how much its delays are
+/// those of the frame, is at least this: 1 without noise, less than 0.1 for noise.
+inline constexpr double kLeastTail = 0.3;
+
+/// What says whether the next frame's training is there, from the sums over its symbols and the frame's own, delay by
+/// delay.
+struct TailMetric {
+  IQD_HOST_DEVICE void add(double here, double later) noexcept {
+    sum += later, own += here * here, next += later * later, both += here * later;
+  }
+  /// `energy`: of the next frame's training; `within`: TrackDesign::within.
+  IQD_HOST_DEVICE bool is_there(double energy, double within) const noexcept {
+    return energy > 0 && sum * within * both >= kLeastTail * energy * sqrt(own * next);
+  }
+
+  double sum = 0, own = 0, next = 0, both = 0;
+};
 inline constexpr int kMostFunctions = 16;
 /// Delays of the grid, and unknowns of the equations: memory and time grow with their squares and cubes.
 inline constexpr std::int64_t kMostDelays = 512;

@@ -19,13 +19,13 @@ __device__ Sum energy_of(const float2* y, const std::int32_t* list, int carriers
   return sum;
 }
 
-/// Correlates the pilots of data symbol d with what the training symbols predict for them.
-__device__ Sum compare_pilots(const Job& job, const float2* training, const float2* y, int d, const Share& share) {
+/// Correlates the pilots of symbol s behind the training with what the training symbols predict for them.
+__device__ Sum compare_pilots(const Job& job, const float2* training, const float2* y, int s, const Share& share) {
   const Extents& e = job.e;
   Sum sum;
   for (int i = share.item; i < e.pilots; i += share.step) {
     const int at = job.known.pilot[i] * e.rx + share.antenna;
-    const float2* const weights = job.known.pilot_weights + (static_cast<std::int64_t>(d) * e.pilots + i) * e.tx;
+    const float2* const weights = job.known.pilot_weights + (static_cast<std::int64_t>(s) * e.pilots + i) * e.tx;
     float2 expected{0, 0};
     for (int t = 0; t < e.tx; ++t)
       expected = sum_of(expected, product(weights[t], training[std::int64_t{t} * e.row() + at]));
@@ -65,11 +65,11 @@ __global__ void __launch_bounds__(kThreads) measure_symbols(const Job job) {
     job.sums[static_cast<std::int64_t>(blockIdx.x) * kMostAntennas + threadIdx.x] = sums[threadIdx.x];
 }
 
-/// The phase of a data symbol, all antennas weighted by their noise.
-__device__ double phase_of(const Job& job, const Sum* sums, const double* noise, int d) {
+/// The phase of symbol s behind the training, all antennas weighted by their noise.
+__device__ double phase_of(const Job& job, const Sum* sums, const double* noise, int s) {
   Sum total;
   for (int r = 0; r < job.e.rx; ++r) {
-    const Sum sum = sums[(1 + job.e.tx + d) * kMostAntennas + r];
+    const Sum sum = sums[(1 + job.e.tx + s) * kMostAntennas + r];
     if (noise[r] > 0) total.re += sum.re / noise[r], total.im += sum.im / noise[r];
   }
   return atan2(total.im, total.re);
@@ -78,13 +78,13 @@ __device__ double phase_of(const Job& job, const Sum* sums, const double* noise,
 /// The phase's advance from symbol to symbol, returned to thread 0; `phases` is its memory.
 __device__ double slope_of(const Job& job, const Sum* sums, const double* noise, double (&phases)[kFitThreads]) {
   PhaseSlope slope;
-  const int symbols = job.e.track_phase ? job.e.data_symbols() : 0;
+  const int symbols = job.e.track_phase ? job.e.behind() : 0;
   for (int first = 0; first < symbols; first += kFitThreads) {
     const int here = min(symbols - first, kFitThreads);
     const auto t = static_cast<int>(threadIdx.x);
     if (t < here) phases[t] = phase_of(job, sums, noise, first + t);
     __syncthreads();
-    for (int d = 0; t == 0 && d < here; ++d) slope.add(phases[d], data_position(first + d, job.e.tx));
+    for (int s = 0; t == 0 && s < here; ++s) slope.add(phases[s], position_behind(first + s, job.e.tx));
     __syncthreads();
   }
   return slope.slope();

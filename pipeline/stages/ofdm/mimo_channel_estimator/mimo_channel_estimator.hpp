@@ -17,9 +17,9 @@
 #include "signal/formats/ofdm_format.hpp"
 
 /// Estimates channel and noise of OFDM frames from their training and synchronisation symbols; removes the common phase
-/// of each data symbol, which pilots show; scales all antennas to the same noise. README.md has the formulas.
+/// of each symbol behind them, which pilots show; scales all antennas to the same noise. README.md has the formulas.
 ///
-/// carriers    [frame][symbol][carrier][rx]      cf32, from ofdm_demod
+/// carriers    [frame][symbol][carrier][rx]      cf32, from ofdm_demod; with `tail` those of the next frame's beginning
 /// y           [frame][carrier][symbol][rx]      cf32, data carriers and data symbols only
 /// h           [frame][carrier][rx][tx]          cf32, of the data carriers: y = h s + noise
 /// noise       [frame]                           f32, variance of the complex noise of every antenna in y
@@ -78,10 +78,23 @@ struct Extents {
   std::int32_t carriers = 0;
   std::int32_t pilots = 0;
   std::int32_t group = 12;  // carriers of a group
+  std::int32_t midambles = 0;
+  bool tail = false;
   bool track_phase = true;
 
   IQD_HOST_DEVICE int groups() const noexcept { return (carriers + group - 1) / group; }
-  IQD_HOST_DEVICE int data_symbols() const noexcept { return symbols - 1 - tx; }
+  /// Symbols behind the training, data and midambles; by their numbers known values, phases and sums are stored.
+  IQD_HOST_DEVICE int behind() const noexcept { return symbols - 1 - tx; }
+  IQD_HOST_DEVICE Midambles comb() const noexcept { return {behind(), midambles}; }
+  IQD_HOST_DEVICE int data_symbols() const noexcept { return behind() - midambles; }
+  /// Symbols of a frame in the input, with those of the next frame.
+  IQD_HOST_DEVICE int all_symbols() const noexcept { return symbols + (tail ? 1 + tx : 0); }
+  /// Training symbols, with those of the next frame, and the symbol of each.
+  IQD_HOST_DEVICE int trainings() const noexcept { return tail ? 2 * tx : tx; }
+  IQD_HOST_DEVICE int training(int t) const noexcept { return t < tx ? 1 + t : 1 + t + symbols - tx; }
+  /// Times at which the channel is estimated: those of symbols 1 … symbols - 1, then of the next frame's training.
+  IQD_HOST_DEVICE int times() const noexcept { return symbols - 1 + (tail ? tx : 0); }
+  IQD_HOST_DEVICE int training_time(int t) const noexcept { return t < tx ? t : t + symbols - 1 - tx; }
   IQD_HOST_DEVICE int data_carriers() const noexcept { return carriers - pilots; }
   IQD_HOST_DEVICE int pairs() const noexcept { return rx * tx; }
   IQD_HOST_DEVICE int row() const noexcept { return carriers * rx; }  // elements of a symbol
@@ -94,13 +107,16 @@ struct TrackDesign {
   std::int32_t delay_pitch = 0;  // delays, rounded up to whole vectors
   std::int32_t most_taps = 0;
   std::int32_t em = 0;
-  float span = 0;  // a kept delay has at least this share of the largest power
+  float span = 0;    // a kept delay has at least this share of the largest power
+  float within = 0;  // the share of a training symbol's energy at the grid's delays is this times their sum
 
-  std::vector<float> phi;                 // [symbol 1 …][function]
+  std::vector<float> phi;                 // [time][function]
+  std::vector<float> data_phi;            // [data symbol][function]
   std::vector<float> weights;             // [function]: the channel's power, before a frame is seen
   std::vector<float> turn_re, turn_im;    // [carrier][delay_pitch]: exp(-2 pi j f tau / fft)
   std::vector<float> pilot_re, pilot_im;  // [pilot][delay_pitch]: the same
   std::vector<float> lag_re, lag_im;      // see fill_lags; all carriers count alike
+  std::vector<float> tail_re, tail_im;    // the same with the training of the next frame
   std::vector<float> band_re, band_im;    // [delay]: sum over the carriers of turn
 
   /// Elements of the lag tables.
@@ -128,9 +144,16 @@ struct Design {
   std::vector<std::int32_t> pilot;  // [pilot]: its carrier
   std::vector<std::int32_t> data;   // [data carrier]: its carrier
   std::vector<std::int32_t> place;  // [carrier]: index of its data carrier, or -1 - that of its pilot
-  std::vector<float> pilot_signs;   // [data symbol][pilot][tx]
-  std::vector<cf32> pilot_weights;  // [data symbol][pilot][training]: expected pilot, from the training symbols
+  std::vector<float> pilot_signs;   // [symbol behind][pilot][tx]: in a midamble, what antennas send on these carriers
+  std::vector<cf32> pilot_weights;  // [symbol behind][pilot][training]: expected pilot, from the training symbols
+  std::vector<float> combs;         // [midamble][carrier]: what antenna carrier mod tx sends
 
+  /// What antenna a sends on carrier c in a midamble.
+  float comb(int midamble, int c, int a) const noexcept {
+    if (c % extents.tx != a) return 0;
+    return combs[static_cast<std::size_t>(midamble) * static_cast<std::size_t>(extents.carriers) +
+                 static_cast<std::size_t>(c)];
+  }
   bool measures_noise_alone() const noexcept { return track == Track::hold && whiten == Whiten::off; }
 };
 /// Elements of a frame.

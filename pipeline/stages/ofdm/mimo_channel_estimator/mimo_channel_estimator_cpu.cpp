@@ -66,11 +66,12 @@ std::size_t scratch_bytes(const Design& design) {
 void run_cpu(const Design& design, const cf32* carriers, const float* soft, std::int64_t frames, const Estimates& out,
              std::byte* memory) noexcept {
   Scratch scratch(memory);
-  const std::int64_t frame = std::int64_t{design.extents.symbols} * design.extents.row();
+  const std::int64_t own_symbols = std::int64_t{design.extents.symbols} * design.extents.row();
+  const std::int64_t frame = std::int64_t{design.extents.all_symbols()} * design.extents.row();
   Way way(design, scratch);
   for (std::int64_t f = 0; f < frames; ++f, carriers += frame) {
     const Estimates own = frame_of(design, out, f);
-    if (is_finite(carriers, frame))
+    if (is_finite(carriers, own_symbols))
       way.run(carriers, soft ? soft + f * sizes_of(design).soft : nullptr, own);
     else
       spoil(design, own);

@@ -106,11 +106,13 @@ class FollowingRun final : public StageRun {
         training_(on_device(design.training)),
         pilot_signs_(on_device(design.pilot_signs)),
         taps_(on_device(design.taps)),
+        combs_(on_device(design.combs)),
         turn_(on_device(joined(design.joint.turn_re, design.joint.turn_im))),
         pilot_turn_(on_device(joined(design.joint.pilot_re, design.joint.pilot_im))),
         cover_(on_device(pairs_of(design.cover))),
         uncover_(on_device(pairs_of(design.uncover))),
         lags_(on_device(joined(design.joint.lag_re, design.joint.lag_im))),
+        tail_lags_(on_device(joined(design.joint.tail_re, design.joint.tail_im))),
         band_(on_device(joined(design.joint.band_re, design.joint.band_im))),
         known_(on_device(pairs_of(design.known))),
         ramp_(on_device(pairs_of(design.ramp))),
@@ -125,11 +127,13 @@ class FollowingRun final : public StageRun {
                .training = training_.data(),
                .pilot_signs = pilot_signs_.data(),
                .taps = taps_.data(),
+               .combs = combs_.data(),
                .turn = turn_.data(),
                .pilot_turn = pilot_turn_.data(),
                .cover = cover_.data(),
                .uncover = uncover_.data(),
                .lags = lags_.data(),
+               .tail_lags = tail_lags_.data(),
                .band = band_.data(),
                .known = known_.data(),
                .ramp = ramp_.data(),
@@ -147,6 +151,7 @@ class FollowingRun final : public StageRun {
                .soft_bits = design.soft_bits,
                .span = t.span,
                .smoothed_noise = design.smoothed_noise,
+               .within = t.within,
                .moves = design.track == Track::frame,
                .whitens = design.whiten != Whiten::off,
                .groups = design.whiten == Whiten::groups};
@@ -187,13 +192,13 @@ class FollowingRun final : public StageRun {
   Desk desk_at(std::byte* memory) const noexcept {
     const Extents& e = extents_;
     const Tables& t = tables_;
-    const std::int64_t pairs = e.pairs(), d = e.data_symbols(), functions = t.moves ? t.functions : 1;
+    const std::int64_t pairs = e.pairs(), behind = e.behind(), functions = t.moves ? t.functions : 1;
     const std::int64_t stretches = stretches_of(t.odd_carriers), groups = e.groups();
     const std::int64_t order = t.moves ? std::max<std::int64_t>(order_, t.delays) : 0;
     const std::int64_t pitch = padded(static_cast<int>(std::max<std::int64_t>(order_ + e.rx, 2 * t.delays + pairs)));
     Scratch s(memory);
     Desk desk{};
-    desk.white = s.take<float2>(std::int64_t{e.symbols} * e.row());
+    desk.white = s.take<float2>(std::int64_t{e.all_symbols()} * e.row());
     desk.weights = s.take<float>(e.carriers);
     desk.power = s.take<double>(stretches * e.rx);
     desk.strength = s.take<double>(stretches);
@@ -201,11 +206,11 @@ class FollowingRun final : public StageRun {
     desk.counts = s.take<double>(groups);
     desk.covariance = s.take<Covariance>(groups);
     desk.filter = s.take<Covariance>(groups);
-    desk.trained = s.take<float2>(pairs * t.pitch);
-    desk.piloted = s.take<float2>(d * pairs * t.pitch);
+    desk.trained = s.take<float2>(std::int64_t{e.trainings()} * e.rx * t.pitch);
+    desk.piloted = s.take<float2>(behind * pairs * t.pitch);
     desk.lags = s.take<float2>(lag_count_);
     desk.band = s.take<float2>(t.delays);
-    desk.lag_work = s.take<float2>(d * e.tx * (e.tx + 1) / 2 * t.delays);
+    desk.lag_work = s.take<float2>(behind * e.tx * (e.tx + 1) / 2 * t.delays);
     desk.powers = s.take<float>(t.delays);
     desk.delay = s.take<std::int32_t>(std::int64_t{t.functions} * t.delays);
     desk.keepers = s.take<std::int32_t>(t.delays);
@@ -216,12 +221,12 @@ class FollowingRun final : public StageRun {
     desk.rough = s.take<float2>(t.moves ? 0 : std::max(e.carriers, kTaps) * pairs);
     desk.parts = s.take<float2>(e.carriers * functions * pairs);
     desk.pilot_parts = s.take<float2>(e.pilots * functions * pairs);
-    desk.phases = s.take<float>(d);
-    desk.back = s.take<float2>(d);
+    desk.phases = s.take<float>(behind);
+    desk.back = s.take<float2>(behind);
     const bool soft = t.soft_bits > 0;
-    desk.sent = s.take<float2>(soft ? e.carriers * d * e.tx : 0);
-    desk.doubt = s.take<float>(soft ? e.carriers * d : 0);
-    desk.soft_lags = s.take<float2>(soft ? d * e.tx * e.tx * t.pitch : 0);
+    desk.sent = s.take<float2>(soft ? e.carriers * behind * e.tx : 0);
+    desk.doubt = s.take<float>(soft ? e.carriers * behind : 0);
+    desk.soft_lags = s.take<float2>(soft ? behind * e.tx * e.tx * t.pitch : 0);
     desk.stride =
         (reinterpret_cast<std::size_t>(s.take<float2>(0)) - reinterpret_cast<std::size_t>(memory) + 255) / 256 * 256;
     return desk;
@@ -233,8 +238,9 @@ class FollowingRun final : public StageRun {
   std::int64_t lag_count_ = 0;
   std::size_t panel_bytes_ = 0;
   Tables tables_{};
-  gpu::DeviceArray<float> phi_, weights_, training_, pilot_signs_, taps_;
-  gpu::DeviceArray<float2> turn_, pilot_turn_, cover_, uncover_, lags_, band_, known_, ramp_, pilot_weights_;
+  gpu::DeviceArray<float> phi_, weights_, training_, pilot_signs_, taps_, combs_;
+  gpu::DeviceArray<float2> turn_, pilot_turn_, cover_, uncover_, lags_, tail_lags_, band_, known_, ramp_,
+      pilot_weights_;
   gpu::DeviceArray<std::int32_t> odd_, pilot_, place_, first_;
 };
 

@@ -29,6 +29,9 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
     const std::int64_t rx = in.item[2].extent;
     if (rx < 1 || rx > kMostAntennas)
       return context.section.problem("", fmt::format("takes 1 to {} receive antennas, not {}", kMostAntennas, rx));
+    if (f.tail && config_.track != Track::frame)
+      return context.section.problem(
+          "tail", "is for `track: frame`: a channel that is held does not use the beginning of the next frame");
     if (config_.track == Track::frame && f.symbols() - 1 > kMostSymbols)
       return context.section.problem(
           "track",
@@ -106,6 +109,7 @@ std::span<const std::string_view> enum_names(Whiten) {
 
 void Config::fields(FieldVisitor& v) {
   ofdm::format_fields(v, format);
+  ofdm::tail_field(v, format);
   v.field("delay_spread", delay_spread,
           {.help = "delay of the last path behind the frame's timing, in samples; 0: as much as the prefix allows",
            .low = 0,

@@ -101,7 +101,7 @@ TEST(MimoChannelEstimator, FollowsThePhase) {
       const Results got = estimate(signal.format, 4, signal.frame(), ", snr: 60");
       for (std::int64_t d = 0; d < signal.format.data_symbols(); ++d) {
         const double expected =
-            slope * data_position(static_cast<int>(d), static_cast<int>(tx)) + signal.phases[index(d)];
+            slope * position_behind(static_cast<int>(d), static_cast<int>(tx)) + signal.phases[index(d)];
         EXPECT_NEAR(got.phase[index(d)], expected, 0.01) << "tx " << tx << ", symbol " << d;
       }
       for (std::int64_t r = 0; r < 4; ++r) {
@@ -109,6 +109,39 @@ TEST(MimoChannelEstimator, FollowsThePhase) {
         EXPECT_LT(std::sqrt(now.left / now.power), 0.012) << "tx " << tx << ", of 0.05 to 0.5 that the offset causes";
       }
     }
+}
+
+TEST(MimoChannelEstimator, ATailIsForAChannelThatMoves) {
+  const auto complaints = [](const std::string& keys, std::int64_t symbols) {
+    return StageUnderTest(entry(), keys, {carriers_of(symbols, 300, 2)}).complaints();
+  };
+  EXPECT_EQ(complaints("{track: frame, tail: true}", 17), "");
+  EXPECT_THAT(complaints("{tail: true}", 17), HasSubstr("is for `track: frame`"));
+  EXPECT_THAT(complaints("{track: frame, tail: true}", 14), HasSubstr("[symbol 17]"));
+  EXPECT_THAT(complaints("{midambles: 5}", 14), HasSubstr("midambles"));
+}
+
+TEST(MimoChannelEstimator, MidamblesAreNoData) {
+  for (const std::int64_t midambles : {1, 4}) {
+    OfdmFormat f = five(2);
+    f.midambles = midambles;
+    for (const char* way : {"", ", whiten: groups"}) {
+      Signal signal({.format = f, .delays = {0, 4}, .slope = kHundredHertz, .noise = 1e-4});
+      for (std::int64_t d = 0; d < f.data_symbols(); ++d)
+        signal.phases.push_back(0.1 * std::cos(static_cast<double>(d)));
+      const Results got = estimate(f, 2, signal.frame(), way);
+      ASSERT_EQ(std::ssize(got.phase), f.data_symbols());
+      ASSERT_EQ(std::ssize(got.y), f.data_carriers() * f.data_symbols() * 2);
+      for (std::int64_t d = 0; d < f.data_symbols(); ++d) {
+        const int at = f.comb().data(static_cast<std::int32_t>(d));
+        EXPECT_NEAR(got.phase[index(d)], kHundredHertz * position_behind(at, 2) + signal.phases[index(d)], 0.03) << at;
+      }
+      for (std::int64_t r = 0; r < 2; ++r) {
+        const Residual now = residual(signal, got, r);
+        EXPECT_LT(std::sqrt(now.left / now.power), 0.03) << midambles << way;
+      }
+    }
+  }
 }
 
 TEST(MimoChannelEstimator, MayLeaveThePhaseAlone) {
@@ -120,7 +153,7 @@ TEST(MimoChannelEstimator, MayLeaveThePhaseAlone) {
   const Results got = estimate(signal.format, 2, frame, ", track_phase: false");
   EXPECT_THAT(got.phase, Each(0.0f));
   const Residual much = residual(signal, got, 0);
-  EXPECT_NEAR(std::sqrt(much.left / much.power), 2 * std::sin(kHundredHertz * data_position(5, 2) / 2), 0.06);
+  EXPECT_NEAR(std::sqrt(much.left / much.power), 2 * std::sin(kHundredHertz * position_behind(5, 2) / 2), 0.06);
   auto other = frame;
   std::reverse(other.begin() + std::ssize(other) / 14 * 3, other.end());
   EXPECT_TRUE(same_bits(estimate(signal.format, 2, other, ", track_phase: false").h, got.h)) << "pilots do not matter";

@@ -100,6 +100,81 @@ TEST(MovingChannel, IsNotFollowedIfItIsHeld) {
   EXPECT_GT(unexplained(signal, estimate(signal.format, 2, signal.frame())), 10);
 }
 
+/// What y - h s has over the noise, of four frames that move.
+double excess(const OfdmFormat& f, bool knows_data) {
+  Scene scene = moving(f.tx, 300, 0.02 * static_cast<double>(f.tx));
+  scene.format = f;
+  Signal signal(scene);
+  double sum = 0;
+  for (int i = 0; i < 4; ++i) {
+    const auto frame = signal.frame();
+    const auto soft = knows_data ? known_data(signal, 40) : std::vector<float>{};
+    const Results got = estimate(f, f.tx, frame, ", track: frame, whiten: groups", true, soft);
+    EXPECT_EQ(std::ssize(got.phase), f.data_symbols());
+    const double found = unexplained(signal, got);
+    EXPECT_GT(found, 0.5) << f.tx << " " << f.midambles << f.tail;
+    EXPECT_LT(found, 1.6) << f.tx << " " << f.midambles << f.tail;
+    sum += found * mean_noise(got) - 1;
+  }
+  return sum / 4;
+}
+/// Known symbols at the end of a frame, or behind it, show more of the channel.
+TEST(MovingChannel, MidamblesAndTheNextTrainingShowItBetter) {
+  for (const std::int64_t tx : {2, 4}) {
+    const double before = excess({.tx = tx}, false);
+    for (const OfdmFormat& f :
+         {OfdmFormat{.tx = tx, .midambles = 1}, OfdmFormat{.tx = tx, .midambles = 4},
+          OfdmFormat{.tx = tx, .tail = true}, OfdmFormat{.tx = tx, .midambles = 2, .tail = true}}) {
+      const double with = excess(f, false);
+      EXPECT_LT(with, 0.8 * before) << tx << " " << f.midambles << f.tail;
+      EXPECT_LT(excess(f, true), with + 0.02) << tx << " " << f.midambles << f.tail;
+    }
+  }
+}
+
+TEST(MovingChannel, ATailThatIsNotThereDoesNothing) {
+  Scene scene = moving(2, 100, 0.02);
+  scene.format.tail = true;
+  Signal signal(scene);
+  const auto frame = signal.frame();
+  const std::int64_t own = 14 * 300 * 2;
+  ASSERT_EQ(std::ssize(frame), own + 3 * 300 * 2);
+  auto silent = frame, noisy = frame, later = frame, bad = frame, huge = frame;
+  std::mt19937 engine(7);
+  std::normal_distribution<float> normal;
+  for (std::int64_t i = own; i < std::ssize(frame); ++i) {
+    const auto at = index(i);
+    silent[at] = 0, noisy[at] = {normal(engine), normal(engine)};
+    const double turns = 20.0 * static_cast<double>(signal.format.frequency_of(i / 2 % 300)) / 512;
+    later[at] *= cf32(std::polar(1.0, -2 * std::numbers::pi * turns));
+  }
+  bad[index(own + 1000)] = {std::numeric_limits<float>::quiet_NaN(), 0};
+  huge[index(own + 1000)] = {3e38f, 0};
+  const char* const way = ", track: frame, whiten: groups";
+  const Results without = estimate(signal.format, 2, silent, way), with = estimate(signal.format, 2, frame, way);
+  for (const auto* tail : {&noisy, &later, &bad, &huge})
+    EXPECT_TRUE(same(estimate(signal.format, 2, *tail, way), without)) << tail - &noisy;
+  EXPECT_FALSE(same(with, without));
+  EXPECT_LT(mean_noise(with), mean_noise(without));
+}
+
+TEST(MovingChannel, ANeighbourThatIsBadSpoilsNoFrame) {
+  Scene scene = moving(2, 100, 0.02);
+  scene.format.tail = true;
+  Signal signal(scene);
+  auto frames = signal.frames(3);
+  const auto third = std::ssize(frames) / 3;
+  const Results clean = estimate(signal.format, 2, frames, ", track: frame");
+  frames[index(third + 900)] = {std::numeric_limits<float>::infinity(), 0};
+  const Results got = estimate(signal.format, 2, frames, ", track: frame");
+  const auto y = std::ssize(got.y) / 3;
+  EXPECT_TRUE(testing::same_bits(std::vector(got.y.begin(), got.y.begin() + y),
+                                 std::vector(clean.y.begin(), clean.y.begin() + y)));
+  EXPECT_TRUE(std::isnan(got.y[index(y)].real()));
+  EXPECT_TRUE(testing::same_bits(std::vector(got.y.begin() + 2 * y, got.y.end()),
+                                 std::vector(clean.y.begin() + 2 * y, clean.y.end())));
+}
+
 TEST(MovingChannel, SaysHowMuchMoves) {
   float last = 0;
   for (const double hertz : {0.0, 100.0, 300.0}) {

@@ -9,19 +9,24 @@ namespace iqd::mimo_channel_estimator {
 SoftSymbols::SoftSymbols(const Design& design, Scratch& scratch)
     : design_(design),
       e_(design.extents),
-      mean_(scratch.take<cf32>(std::int64_t{e_.carriers} * e_.data_symbols() * e_.tx)),
-      doubt_(scratch.take<float>(std::int64_t{e_.carriers} * e_.data_symbols())) {}
+      mean_(scratch.take<cf32>(std::int64_t{e_.carriers} * e_.behind() * e_.tx)),
+      doubt_(scratch.take<float>(std::int64_t{e_.carriers} * e_.behind())) {}
 
 void SoftSymbols::read(const float* llr) noexcept {
   cf32* mean = mean_;
   float* doubt = doubt_;
   for (int c = 0; c < e_.carriers; ++c) {
     const int place = design_.place[static_cast<std::size_t>(c)];
-    for (int d = 0; d < e_.data_symbols(); ++d, ++doubt) {
+    for (int s = 0; s < e_.behind(); ++s, ++doubt) {
       *doubt = 0;
+      const int comb = e_.comb().in(s);
       const float* const signs =
-          place < 0 ? design_.pilot_signs.data() + (std::int64_t{d} * e_.pilots - 1 - place) * e_.tx : nullptr;
+          place < 0 ? design_.pilot_signs.data() + (std::int64_t{s} * e_.pilots - 1 - place) * e_.tx : nullptr;
       for (int a = 0; a < e_.tx; ++a, ++mean) {
+        if (comb >= 0) {
+          *mean = design_.comb(comb, c, a);
+          continue;
+        }
         if (signs) {
           *mean = signs[a];
           continue;

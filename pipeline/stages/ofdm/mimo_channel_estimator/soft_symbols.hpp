@@ -10,7 +10,8 @@
 
 namespace iqd::mimo_channel_estimator {
 
-/// What was sent behind the training of a frame, as far as it is known: pilots, and data by their LLRs.
+/// What was sent behind the training of a frame, as far as it is known: pilots, midambles, and data by their LLRs. `s`:
+/// symbol behind the training.
 class SoftSymbols {
  public:
   SoftSymbols(const Design& design, Scratch& scratch);
@@ -19,23 +20,21 @@ class SoftSymbols {
   void read(const float* llr) noexcept;
 
   /// The mean of what each antenna sends: [tx].
-  const cf32* mean(int carrier, int data_symbol) const noexcept { return mean_ + place(carrier, data_symbol) * e_.tx; }
+  const cf32* mean(int carrier, int s) const noexcept { return mean_ + place(carrier, s) * e_.tx; }
   /// The variance, sum over the antennas.
-  float doubt(int carrier, int data_symbol) const noexcept { return doubt_[place(carrier, data_symbol)]; }
+  float doubt(int carrier, int s) const noexcept { return doubt_[place(carrier, s)]; }
   /// Known well enough to take a residual from.
-  bool is_known(int carrier, int data_symbol) const noexcept {
-    return doubt(carrier, data_symbol) < kMostDoubt * static_cast<float>(e_.tx);
+  bool is_known(int carrier, int s) const noexcept {
+    return doubt(carrier, s) < kMostDoubt * static_cast<float>(e_.tx);
   }
 
  private:
-  std::int64_t place(int carrier, int data_symbol) const noexcept {
-    return std::int64_t{carrier} * e_.data_symbols() + data_symbol;
-  }
+  std::int64_t place(int carrier, int s) const noexcept { return std::int64_t{carrier} * e_.behind() + s; }
 
   const Design& design_;
   const Extents e_;
-  cf32* mean_;    // [carrier][data symbol][tx]
-  float* doubt_;  // [carrier][data symbol]
+  cf32* mean_;    // [carrier][symbol behind][tx]
+  float* doubt_;  // [carrier][symbol behind]
 };
 
 }  // namespace iqd::mimo_channel_estimator

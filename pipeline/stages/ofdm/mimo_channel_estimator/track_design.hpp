@@ -29,14 +29,15 @@ struct LagTables {
   float* band_re;  // [delay]: the sum over the carriers alone
   float* band_im;
 };
-/// `weights`: [carrier]; null if all are 1. `work`: lag_work floats.
-void fill_lags(const Design& design, const float* weights, float* work, const LagTables& to) noexcept;
+/// `weights`: [carrier]; null if all are 1. `trainings`: symbols of them that count. `work`: lag_work floats.
+void fill_lags(const Design& design, const float* weights, int trainings, float* work, const LagTables& to) noexcept;
 std::int64_t lag_work(const Design& design) noexcept;
 
 /// The same from the training and what is known of the data, whose products are correlated with each delay:
-/// soft[data symbol][a][b][delay_pitch] = sum over carriers of weight conj(x_a) x_b exp(2 pi j f(c) tau / fft). The bands
+/// soft[symbol behind][a][b][delay_pitch] = sum over carriers of weight conj(x_a) x_b exp(2 pi j f(c) tau / fft). The bands
 /// are inputs.
-void fill_soft_lags(const Design& design, const float* soft_re, const float* soft_im, const LagTables& to) noexcept;
+void fill_soft_lags(const Design& design, const float* soft_re, const float* soft_im, int trainings,
+                    const LagTables& to) noexcept;
 std::int64_t soft_lags(const Design& design) noexcept;
 
 }  // namespace iqd::mimo_channel_estimator

@@ -17,11 +17,12 @@ class FrameTracker : public FrameWork {
 
   __device__ void follow() {
     correlate();
+    judge_tail();
     if (thread_ == 0) s_.own_lags = 0;
     __syncthreads();
     if (s_.weighted) fill_lags_of_frame();
     if (thread_ < t_.functions) s_.weights[thread_] = t_.weights[thread_];
-    for (int d = thread_; d < e_.data_symbols(); d += kFrameThreads) d_.phases[d] = 0;
+    for (int s = thread_; s < e_.behind(); s += kFrameThreads) d_.phases[s] = 0;
     learn_delays();
     fit(t_.em);
     if (e_.track_phase && e_.pilots > 0) {
@@ -37,25 +38,57 @@ class FrameTracker : public FrameWork {
   }
 
   __device__ void correlate() {
-    for (int i = thread_; i < e_.pairs() * t_.delays; i += kFrameThreads) {
+    for (int i = thread_; i < e_.trainings() * e_.rx * t_.delays; i += kFrameThreads) {
       const int column = i / t_.delays, l = i % t_.delays, t = column / e_.rx, r = column % e_.rx;
+      const int symbol = e_.training(t);
       float2 sum{0, 0};
       for (int c = 0; c < e_.carriers; ++c)
-        add(sum, conj_times(t_.turn[c * t_.pitch + l], scaled(white(1 + t, c)[r], t_.training[c] * weight(c))));
+        add(sum, conj_times(t_.turn[c * t_.pitch + l], scaled(white(symbol, c)[r], t_.training[c] * weight(c))));
       d_.trained[column * t_.pitch + l] = sum;
     }
-    const int columns = e_.data_symbols() * e_.pairs();
+    const int columns = e_.behind() * e_.pairs();
     for (int i = thread_; e_.pilots > 0 && i < columns * t_.delays; i += kFrameThreads) {
       const int column = i / t_.delays, l = i % t_.delays, r = column % e_.rx, a = column / e_.rx % e_.tx;
-      const int d = column / e_.pairs();
+      const int s = column / e_.pairs(), j = e_.comb().in(s);
       float2 sum{0, 0};
-      for (int p = 0; p < e_.pilots; ++p) {
+      for (int p = 0; j < 0 && p < e_.pilots; ++p) {
         const int c = t_.pilot[p];
         add(sum,
-            conj_times(t_.pilot_turn[p * t_.pitch + l], scaled(white(1 + e_.tx + d, c)[r], sign(d, p, a) * weight(c))));
+            conj_times(t_.pilot_turn[p * t_.pitch + l], scaled(white(1 + e_.tx + s, c)[r], sign(s, p, a) * weight(c))));
       }
+      for (int c = a; j >= 0 && c < e_.carriers; c += e_.tx)  // those of antenna a
+        add(sum, conj_times(t_.turn[c * t_.pitch + l], scaled(white(1 + e_.tx + s, c)[r], comb(j, c, a) * weight(c))));
       d_.piloted[column * t_.pitch + l] = sum;
     }
+    __syncthreads();
+  }
+
+  /// Whether the training of the next frame is there, and at its time.
+  __device__ void judge_tail() {
+    if (thread_ == 0) s_.trainings = e_.tx;
+    if (!e_.tail) return __syncthreads();
+    double mine = 0;
+    for (int i = thread_; i < e_.tx * e_.carriers; i += kFrameThreads) {
+      const int c = i % e_.carriers, symbol = e_.training(e_.tx + i / e_.carriers);
+      const double own = weight(c);
+      for (int r = 0; r < e_.rx; ++r) {
+        const float2 z = white(symbol, c)[r];
+        mine += own * own * (double{z.x} * z.x + double{z.y} * z.y);
+      }
+    }
+    const double energy = block_sum(mine);
+    TailMetric metric;
+    for (int l = thread_; l < t_.delays; l += kFrameThreads) {
+      double own = 0, next = 0;
+      for (int i = 0; i < e_.pairs(); ++i) {
+        const float2 here = d_.trained[i * t_.pitch + l], later = d_.trained[(e_.pairs() + i) * t_.pitch + l];
+        own += double{here.x} * here.x + double{here.y} * here.y;
+        next += double{later.x} * later.x + double{later.y} * later.y;
+      }
+      metric.add(own, next);
+    }
+    for (double* const sum : {&metric.sum, &metric.own, &metric.next, &metric.both}) *sum = block_sum(*sum);
+    if (thread_ == 0 && metric.is_there(energy, t_.within)) s_.trainings = e_.trainings();
     __syncthreads();
   }
 
@@ -67,25 +100,28 @@ class FrameTracker : public FrameWork {
       for (int c = 0; c < e_.carriers; ++c) add(sum, scaled(t_.turn[c * t_.pitch + m], d_.weights[c]));
       d_.band[m] = sum;
     }
-    for (int i = thread_; i < e_.data_symbols() * products * t_.delays; i += kFrameThreads) {
-      const int m = i % t_.delays, pair = i / t_.delays % products, d = i / t_.delays / products;
+    for (int i = thread_; i < e_.behind() * products * t_.delays; i += kFrameThreads) {
+      const int m = i % t_.delays, pair = i / t_.delays % products, s = i / t_.delays / products;
+      const int j = e_.comb().in(s);
       int a = 0;
       while ((a + 1) * (a + 2) / 2 <= pair) ++a;
       const int b = pair - a * (a + 1) / 2;
       float2 sum{0, 0};
-      for (int p = 0; p < e_.pilots; ++p)
-        add(sum, scaled(t_.pilot_turn[p * t_.pitch + m], d_.weights[t_.pilot[p]] * sign(d, p, a) * sign(d, p, b)));
+      for (int p = 0; j < 0 && p < e_.pilots; ++p)
+        add(sum, scaled(t_.pilot_turn[p * t_.pitch + m], d_.weights[t_.pilot[p]] * sign(s, p, a) * sign(s, p, b)));
+      for (int c = a; j >= 0 && a == b && c < e_.carriers; c += e_.tx)
+        add(sum, scaled(t_.turn[c * t_.pitch + m], d_.weights[c] * static_cast<float>(e_.tx)));
       d_.lag_work[i] = sum;
     }
     __syncthreads();
-    combine_lags([&](int a, int b, int d, int m) {
+    combine_lags([&](int a, int b, int s, int m) {
       const int pair = a >= b ? a * (a + 1) / 2 + b : b * (b + 1) / 2 + a;
-      const float2 p = d_.lag_work[(d * products + pair) * t_.delays + abs(m)];
+      const float2 p = d_.lag_work[(s * products + pair) * t_.delays + abs(m)];
       return float2{p.x, m < 0 ? -p.y : p.y};
     });
   }
-  /// The tables from the training, by its band, and for each data symbol of_data(a, b, d, lag).
-  template <class OfData> __device__ void combine_lags(const OfData& of_data) {
+  /// The tables from the training, by its band, and for each symbol s behind it of_others(a, b, s, lag).
+  template <class OfOthers> __device__ void combine_lags(const OfOthers& of_others) {
     const float2* const trained_band = band();
     const int lags = 2 * t_.delays - 1, tables = t_.functions * (t_.functions + 1) / 2 * e_.tx * e_.tx;
     for (int i = thread_; i < tables * lags; i += kFrameThreads) {
@@ -94,18 +130,23 @@ class FrameTracker : public FrameWork {
       for (; k >= t_.functions - j; ++j) k -= t_.functions - j;
       k += j;
       float2 trained{0, 0};
-      for (int t = 0; t < e_.tx; ++t)
-        add(trained, scaled(conj_times(t_.cover[a * e_.tx + t], t_.cover[b * e_.tx + t]), phi(t, j) * phi(t, k)));
+      for (int t = 0; t < s_.trainings; ++t) {
+        const int own = t % e_.tx, time = e_.training_time(t);
+        add(trained,
+            scaled(conj_times(t_.cover[a * e_.tx + own], t_.cover[b * e_.tx + own]), phi(time, j) * phi(time, k)));
+      }
       const float2 at = trained_band[abs(m)];
       float2 sum = dsp::product(trained, {at.x, m < 0 ? -at.y : at.y});
-      for (int d = 0; d < e_.data_symbols(); ++d)
-        add(sum, scaled(of_data(a, b, d, m), phi(e_.tx + d, j) * phi(e_.tx + d, k)));
+      for (int s = 0; s < e_.behind(); ++s)
+        add(sum, scaled(of_others(a, b, s, m), phi(e_.tx + s, j) * phi(e_.tx + s, k)));
       d_.lags[i] = sum;
     }
     if (thread_ == 0) s_.own_lags = 1;
     __syncthreads();
   }
-  __device__ const float2* lags() const { return s_.own_lags ? d_.lags : t_.lags; }
+  __device__ const float2* lags() const {
+    return s_.own_lags ? d_.lags : s_.trainings > e_.tx ? t_.tail_lags : t_.lags;
+  }
   __device__ const float2* band() const { return s_.weighted ? d_.band : t_.band; }
 
   __device__ void learn_delays() {
@@ -235,11 +276,12 @@ class FrameTracker : public FrameWork {
   }
   __device__ float2 side_of(int k, int a, int l, int r) const {
     float2 sum{0, 0};
-    for (int t = 0; t < e_.tx; ++t)
-      add(sum, scaled(conj_times(t_.cover[a * e_.tx + t], d_.trained[(t * e_.rx + r) * t_.pitch + l]), phi(t, k)));
-    for (int d = 0; (e_.pilots > 0 || knows_data()) && d < e_.data_symbols(); ++d) {
-      const float2 back{cosf(d_.phases[d]), -sinf(d_.phases[d])};
-      add(sum, scaled(dsp::product(back, d_.piloted[((d * e_.tx + a) * e_.rx + r) * t_.pitch + l]), phi(e_.tx + d, k)));
+    for (int t = 0; t < s_.trainings; ++t)
+      add(sum, scaled(conj_times(t_.cover[a * e_.tx + t % e_.tx], d_.trained[(t * e_.rx + r) * t_.pitch + l]),
+                      phi(e_.training_time(t), k)));
+    for (int s = 0; (e_.pilots > 0 || knows_data()) && s < e_.behind(); ++s) {
+      const float2 back{cosf(d_.phases[s]), -sinf(d_.phases[s])};
+      add(sum, scaled(dsp::product(back, d_.piloted[((s * e_.tx + a) * e_.rx + r) * t_.pitch + l]), phi(e_.tx + s, k)));
     }
     return sum;
   }
@@ -324,19 +366,21 @@ class FrameTracker : public FrameWork {
   // Data that is known, more or less.
 
   __device__ void read_soft(std::int64_t frame) {
-    const int symbols = e_.data_symbols();
+    const int symbols = e_.behind();
     const std::int64_t llrs = std::int64_t{vectors()} * e_.tx * t_.soft_bits;
     for (int i = thread_; knows_data() && i < e_.carriers * symbols; i += kFrameThreads) {
-      const int c = i / symbols, d = i % symbols, at = t_.place[c];
+      const int c = i / symbols, s = i % symbols, at = t_.place[c];
+      const int j = e_.comb().in(s), d = e_.comb().data_before(s);
       float doubt = 0;
       for (int a = 0; a < e_.tx; ++a) {
         float2& mean = d_.sent[i * e_.tx + a];
-        if (at < 0) {
-          mean = {sign(d, -1 - at, a), 0};
+        if (j >= 0 || at < 0) {
+          mean = {j >= 0 ? comb(j, c, a) : sign(s, -1 - at, a), 0};
           continue;
         }
-        const qam::SoftSymbol symbol = qam::soft_symbol(
-            t_.soft_bits, f_.soft + frame * llrs + ((std::int64_t{at} * symbols + d) * e_.tx + a) * t_.soft_bits);
+        const qam::SoftSymbol symbol =
+            qam::soft_symbol(t_.soft_bits, f_.soft + frame * llrs +
+                                               ((std::int64_t{at} * e_.data_symbols() + d) * e_.tx + a) * t_.soft_bits);
         mean = {symbol.re, symbol.im};
         doubt += symbol.variance;
       }
@@ -350,31 +394,31 @@ class FrameTracker : public FrameWork {
     for (int l = 0; l < t_.delays; ++l) delays += d_.powers[l];
     for (int k = 0; k < t_.functions; ++k) functions += s_.weights[k];
     const float power = delays * functions;
-    const int symbols = e_.data_symbols(), sides = symbols * e_.pairs(), products = e_.tx * e_.tx;
-    const auto weight_of = [&](int c, int d) { return 1 / (1 / weight(c) + power * d_.doubt[c * symbols + d]); };
+    const int symbols = e_.behind(), sides = symbols * e_.pairs(), products = e_.tx * e_.tx;
+    const auto weight_of = [&](int c, int s) { return 1 / (1 / weight(c) + power * d_.doubt[c * symbols + s]); };
     for (int i = thread_; i < sides * t_.delays; i += kFrameThreads) {
       const int column = i / t_.delays, l = i % t_.delays, r = column % e_.rx, a = column / e_.rx % e_.tx;
-      const int d = column / e_.pairs();
+      const int s = column / e_.pairs();
       float2 sum{0, 0};
       for (int c = 0; c < e_.carriers; ++c) {
-        const float2 own = scaled(d_.sent[(c * symbols + d) * e_.tx + a], weight_of(c, d));
-        add(sum, conj_times(t_.turn[c * t_.pitch + l], conj_times(own, white(1 + e_.tx + d, c)[r])));
+        const float2 own = scaled(d_.sent[(c * symbols + s) * e_.tx + a], weight_of(c, s));
+        add(sum, conj_times(t_.turn[c * t_.pitch + l], conj_times(own, white(1 + e_.tx + s, c)[r])));
       }
       d_.piloted[column * t_.pitch + l] = sum;
     }
     for (int i = thread_; i < symbols * products * t_.delays; i += kFrameThreads) {
       const int column = i / t_.delays, l = i % t_.delays, b = column % e_.tx, a = column / e_.tx % e_.tx;
-      const int d = column / products;
+      const int s = column / products;
       float2 sum{0, 0};
       for (int c = 0; c < e_.carriers; ++c) {
-        const float2* const x = d_.sent + (c * symbols + d) * e_.tx;
-        add(sum, conj_times(t_.turn[c * t_.pitch + l], conj_times(scaled(x[a], weight_of(c, d)), x[b])));
+        const float2* const x = d_.sent + (c * symbols + s) * e_.tx;
+        add(sum, conj_times(t_.turn[c * t_.pitch + l], conj_times(scaled(x[a], weight_of(c, s)), x[b])));
       }
       d_.soft_lags[column * t_.pitch + l] = sum;
     }
     __syncthreads();
-    combine_lags([&](int a, int b, int d, int m) {
-      const float2 p = d_.soft_lags[((d * e_.tx + (m < 0 ? a : b)) * e_.tx + (m < 0 ? b : a)) * t_.pitch + abs(m)];
+    combine_lags([&](int a, int b, int s, int m) {
+      const float2 p = d_.soft_lags[((s * e_.tx + (m < 0 ? a : b)) * e_.tx + (m < 0 ? b : a)) * t_.pitch + abs(m)];
       return float2{p.x, m < 0 ? p.y : -p.y};
     });
   }

@@ -26,13 +26,11 @@ Tracker::Tracker(const Design& design, Scratch& scratch)
       t_(design.joint),
       e_(design.extents),
       width_(whole_vectors(std::int64_t{t_.functions} * e_.pairs())),
-      values_(scratch.take<cf32>(
-          std::max<std::int64_t>(std::int64_t{e_.carriers} * (e_.pairs() + (design.soft_bits > 0 ? e_.tx * e_.tx : 0)),
-                                 std::int64_t{e_.pilots} * e_.data_symbols() * e_.pairs()))),
-      trained_re_(scratch.take<float>(std::int64_t{e_.pairs()} * t_.delay_pitch)),
-      trained_im_(scratch.take<float>(std::int64_t{e_.pairs()} * t_.delay_pitch)),
-      piloted_re_(scratch.take<float>(std::int64_t{e_.data_symbols()} * e_.pairs() * t_.delay_pitch)),
-      piloted_im_(scratch.take<float>(std::int64_t{e_.data_symbols()} * e_.pairs() * t_.delay_pitch)),
+      values_(scratch.take<cf32>(most_values())),
+      trained_re_(scratch.take<float>(std::int64_t{e_.trainings()} * e_.rx * t_.delay_pitch)),
+      trained_im_(scratch.take<float>(std::int64_t{e_.trainings()} * e_.rx * t_.delay_pitch)),
+      piloted_re_(scratch.take<float>(std::int64_t{e_.behind()} * e_.pairs() * t_.delay_pitch)),
+      piloted_im_(scratch.take<float>(std::int64_t{e_.behind()} * e_.pairs() * t_.delay_pitch)),
       lags_{scratch.take<float>(t_.lag_count(e_)), scratch.take<float>(t_.lag_count(e_)),
             scratch.take<float>(t_.delays), scratch.take<float>(t_.delays)},
       lag_work_(scratch.take<float>(lag_work(design))),
@@ -52,8 +50,13 @@ Tracker::Tracker(const Design& design, Scratch& scratch)
       sums_(scratch.take<float>(t_.delays)),
       parts_(scratch.take<cf32>(std::int64_t{e_.carriers} * t_.functions * e_.pairs())),
       pilot_parts_(scratch.take<cf32>(std::int64_t{e_.pilots} * t_.functions * e_.pairs())),
-      phases_(scratch.take<float>(e_.data_symbols())) {}
+      phases_(scratch.take<float>(e_.behind())) {}
 
+std::int64_t Tracker::most_values() const noexcept {
+  const int products = design_.soft_bits > 0 ? e_.tx * e_.tx : 0;
+  return std::max(std::int64_t{e_.carriers} * std::max(e_.trainings() * e_.rx, e_.pairs() + products),
+                  std::int64_t{e_.pilots} * e_.behind() * e_.pairs());
+}
 /// Of the equations over the frame, or of those over the training.
 std::int64_t Tracker::most_order() const noexcept {
   return std::max<std::int64_t>(std::min(std::int64_t{t_.functions} * t_.most_taps * e_.tx, kMostUnknowns), t_.delays);
@@ -64,13 +67,13 @@ std::int64_t Tracker::most_sides() const noexcept {
 
 void Tracker::estimate(const cf32* frame, const float* weights, int antennas, const SoftSymbols* soft) noexcept {
   knows_data_ = false;
-  if (weights) fill_lags(design_, weights, lag_work_, lags_);
-  lag_re_ = weights ? lags_.re : t_.lag_re.data(), lag_im_ = weights ? lags_.im : t_.lag_im.data();
-  band_re_ = weights ? lags_.band_re : t_.band_re.data(), band_im_ = weights ? lags_.band_im : t_.band_im.data();
   std::ranges::copy(t_.weights, weights_);
   correlate(frame, weights);
+  trainings_ = e_.tx;
+  if (e_.tail) judge_tail(frame, weights);
+  set_lags(weights);
   learn_delays(power_of(frame, weights, antennas), antennas);
-  std::fill_n(phases_, e_.data_symbols(), 0.0f);
+  std::fill_n(phases_, e_.behind(), 0.0f);
   fit(t_.em, antennas);
   if (e_.track_phase && e_.pilots > 0) {
     set_parts(t_.pilot_re.data(), t_.pilot_im.data(), e_.pilots, pilot_parts_);
@@ -82,6 +85,14 @@ void Tracker::estimate(const cf32* frame, const float* weights, int antennas, co
     fit(kSoftSteps, antennas);
   }
   set_parts(t_.turn_re.data(), t_.turn_im.data(), e_.carriers, parts_);
+}
+
+void Tracker::set_lags(const float* weights) noexcept {
+  if (weights) fill_lags(design_, weights, trainings_, lag_work_, lags_);
+  const bool tail = trainings_ > e_.tx;
+  lag_re_ = weights ? lags_.re : tail ? t_.tail_re.data() : t_.lag_re.data();
+  lag_im_ = weights ? lags_.im : tail ? t_.tail_im.data() : t_.lag_im.data();
+  band_re_ = weights ? lags_.band_re : t_.band_re.data(), band_im_ = weights ? lags_.band_im : t_.band_im.data();
 }
 
 /// The mean power of a carrier of an antenna in the training.
@@ -103,24 +114,64 @@ void Tracker::correlate(const cf32* frame, const float* weights) noexcept {
   cf32* to = values_;
   for (int c = 0; c < e_.carriers; ++c) {
     const float known = design_.training[static_cast<std::size_t>(c)] * (weights ? weights[c] : 1.0f);
-    for (int t = 0; t < e_.tx; ++t)
-      for (int r = 0; r < e_.rx; ++r) *to++ = known * frame[(1 + t) * e_.row() + c * e_.rx + r];
+    for (int t = 0; t < e_.trainings(); ++t)
+      for (int r = 0; r < e_.rx; ++r) *to++ = known * frame[std::int64_t{e_.training(t)} * e_.row() + c * e_.rx + r];
   }
-  correlate_rows(t_.turn_re.data(), t_.turn_im.data(), t_.delay_pitch, e_.carriers, values_, e_.pairs(), trained_re_,
-                 trained_im_);
+  correlate_rows(t_.turn_re.data(), t_.turn_im.data(), t_.delay_pitch, e_.carriers, values_,
+                 std::int64_t{e_.trainings()} * e_.rx, trained_re_, trained_im_);
   if (e_.pilots == 0) return;
   to = values_;
   for (int i = 0; i < e_.pilots; ++i) {
     const int c = design_.pilot[static_cast<std::size_t>(i)];
-    for (int d = 0; d < e_.data_symbols(); ++d) {
-      const cf32* const y = frame + (1 + e_.tx + d) * e_.row() + c * e_.rx;
-      const float* const signs = design_.pilot_signs.data() + (std::int64_t{d} * e_.pilots + i) * e_.tx;
+    for (int s = 0; s < e_.behind(); ++s) {
+      const cf32* const y = frame + (1 + e_.tx + s) * e_.row() + c * e_.rx;
+      const float* const signs = design_.pilot_signs.data() + (std::int64_t{s} * e_.pilots + i) * e_.tx;
       for (int a = 0; a < e_.tx; ++a)
         for (int r = 0; r < e_.rx; ++r) *to++ = signs[a] * (weights ? weights[c] : 1.0f) * y[r];
     }
   }
   correlate_rows(t_.pilot_re.data(), t_.pilot_im.data(), t_.delay_pitch, e_.pilots, values_,
-                 std::int64_t{e_.data_symbols()} * e_.pairs(), piloted_re_, piloted_im_);
+                 std::int64_t{e_.behind()} * e_.pairs(), piloted_re_, piloted_im_);
+  if (e_.midambles > 0) correlate_midambles(frame, weights);
+}
+
+/// In a midamble all carriers are known, each of one antenna.
+void Tracker::correlate_midambles(const cf32* frame, const float* weights) noexcept {
+  for (int j = 0; j < e_.midambles; ++j) {
+    const int s = e_.comb().at(j);
+    cf32* to = values_;
+    for (int c = 0; c < e_.carriers; ++c) {
+      const cf32* const y = frame + (1 + e_.tx + s) * e_.row() + c * e_.rx;
+      for (int a = 0; a < e_.tx; ++a)
+        for (int r = 0; r < e_.rx; ++r) *to++ = design_.comb(j, c, a) * (weights ? weights[c] : 1.0f) * y[r];
+    }
+    const std::int64_t side = std::int64_t{s} * e_.pairs() * t_.delay_pitch;
+    correlate_rows(t_.turn_re.data(), t_.turn_im.data(), t_.delay_pitch, e_.carriers, values_, e_.pairs(),
+                   piloted_re_ + side, piloted_im_ + side);
+  }
+}
+
+/// Whether the training of the next frame is there, and at its time.
+void Tracker::judge_tail(const cf32* frame, const float* weights) noexcept {
+  double energy = 0;
+  for (int t = e_.tx; t < e_.trainings(); ++t)
+    for (int c = 0; c < e_.carriers; ++c) {
+      const double weight = weights ? weights[c] : 1;
+      for (int r = 0; r < e_.rx; ++r)
+        energy += weight * weight *
+                  std::norm(std::complex<double>(frame[std::int64_t{e_.training(t)} * e_.row() + c * e_.rx + r]));
+    }
+  TailMetric metric;
+  for (std::int64_t l = 0; l < t_.delays; ++l) {
+    double own = 0, next = 0;
+    for (std::int64_t i = 0; i < e_.pairs(); ++i) {
+      const std::int64_t here = i * t_.delay_pitch + l, later = here + std::int64_t{e_.pairs()} * t_.delay_pitch;
+      own += std::norm(std::complex<double>(trained_re_[here], trained_im_[here]));
+      next += std::norm(std::complex<double>(trained_re_[later], trained_im_[later]));
+    }
+    metric.add(own, next);
+  }
+  if (metric.is_there(energy, t_.within)) trainings_ = e_.trainings();
 }
 
 /// The same with data as far as it is known. What is not known of it disturbs as much as the channel lets through.
@@ -130,19 +181,19 @@ void Tracker::correlate_soft(const cf32* frame, const float* weights, const Soft
   for (int k = 0; k < t_.functions; ++k) functions += weights_[k];
   const float power = delays * functions;
   const std::int64_t products = std::int64_t{e_.tx} * e_.tx;
-  for (int d = 0; d < e_.data_symbols(); ++d) {
+  for (int s = 0; s < e_.behind(); ++s) {
     cf32 *sides = values_, *both = values_ + std::int64_t{e_.carriers} * e_.pairs();
     for (int c = 0; c < e_.carriers; ++c) {
-      const cf32* const x = soft.mean(c, d);
-      const cf32* const y = frame + (1 + e_.tx + d) * e_.row() + c * e_.rx;
-      const float weight = 1 / (1 / (weights ? weights[c] : 1.0f) + power * soft.doubt(c, d));
+      const cf32* const x = soft.mean(c, s);
+      const cf32* const y = frame + (1 + e_.tx + s) * e_.row() + c * e_.rx;
+      const float weight = 1 / (1 / (weights ? weights[c] : 1.0f) + power * soft.doubt(c, s));
       for (int a = 0; a < e_.tx; ++a) {
         const cf32 own = weight * std::conj(x[a]);
         for (int r = 0; r < e_.rx; ++r) *sides++ = product(own, y[r]);
         for (int b = 0; b < e_.tx; ++b) *both++ = product(own, x[b]);
       }
     }
-    const std::int64_t side = std::int64_t{d} * e_.pairs() * t_.delay_pitch, lag = d * products * t_.delay_pitch;
+    const std::int64_t side = std::int64_t{s} * e_.pairs() * t_.delay_pitch, lag = s * products * t_.delay_pitch;
     correlate_rows(t_.turn_re.data(), t_.turn_im.data(), t_.delay_pitch, e_.carriers, values_, e_.pairs(),
                    piloted_re_ + side, piloted_im_ + side);
     correlate_rows(t_.turn_re.data(), t_.turn_im.data(), t_.delay_pitch, e_.carriers,
@@ -150,7 +201,7 @@ void Tracker::correlate_soft(const cf32* frame, const float* weights, const Soft
   }
   if (!weights)
     std::copy_n(t_.band_re.data(), t_.delays, lags_.band_re), std::copy_n(t_.band_im.data(), t_.delays, lags_.band_im);
-  fill_soft_lags(design_, soft_re_, soft_im_, lags_);
+  fill_soft_lags(design_, soft_re_, soft_im_, trainings_, lags_);
   lag_re_ = lags_.re, lag_im_ = lags_.im;
   knows_data_ = true;
 }
@@ -246,28 +297,28 @@ void Tracker::set_equations() noexcept {
         }
 }
 
-/// The right sides, with the phases of the data symbols taken away.
+/// The right sides, with the phases of the symbols behind the training taken away.
 void Tracker::set_sides() noexcept {
   const std::int64_t order = equations_.order();
   for (int k = 0; k < t_.functions; ++k)
     for (int a = 0; a < e_.tx; ++a)
       for (int r = 0; r < e_.rx; ++r) {
-        cf32 factors[kMostSymbols];
-        for (int t = 0; t < e_.tx; ++t)
-          factors[t] = at(t_.phi, t * t_.functions + k) * std::conj(at(design_.cover, a * e_.tx + t));
-        for (int d = 0; d < e_.data_symbols(); ++d)
-          factors[e_.tx + d] =
-              at(t_.phi, (e_.tx + d) * t_.functions + k) * cf32(std::cos(phases_[d]), -std::sin(phases_[d]));
+        cf32 trained[2 * kMostAntennas], factors[kMostSymbols];
+        for (int t = 0; t < trainings_; ++t)
+          trained[t] =
+              at(t_.phi, e_.training_time(t) * t_.functions + k) * std::conj(at(design_.cover, a * e_.tx + t % e_.tx));
+        for (int s = 0; s < e_.behind(); ++s)
+          factors[s] = at(t_.phi, (e_.tx + s) * t_.functions + k) * cf32(std::cos(phases_[s]), -std::sin(phases_[s]));
         for (int n = 0; n < kept(k); ++n) {
           const std::int64_t l = delay_[first_of_[k] + n];
           cf32 q = 0;
-          for (int t = 0; t < e_.tx; ++t) {
+          for (int t = 0; t < trainings_; ++t) {
             const std::int64_t from = (t * e_.rx + r) * t_.delay_pitch + l;
-            q += product(factors[t], {trained_re_[from], trained_im_[from]});
+            q += product(trained[t], {trained_re_[from], trained_im_[from]});
           }
-          for (int d = 0; (e_.pilots > 0 || knows_data_) && d < e_.data_symbols(); ++d) {
-            const std::int64_t from = ((d * e_.tx + a) * e_.rx + r) * t_.delay_pitch + l;
-            q += product(factors[e_.tx + d], {piloted_re_[from], piloted_im_[from]});
+          for (int s = 0; (e_.pilots > 0 || knows_data_) && s < e_.behind(); ++s) {
+            const std::int64_t from = ((s * e_.tx + a) * e_.rx + r) * t_.delay_pitch + l;
+            q += product(factors[s], {piloted_re_[from], piloted_im_[from]});
           }
           const std::int64_t j = place(k, a, n);
           equations_.re(j)[order + r] = q.real(), equations_.im(j)[order + r] = -q.imag();
@@ -358,15 +409,15 @@ void Tracker::set_parts(const float* turn_re, const float* turn_im, std::int64_t
   combine_delays(turn_re, turn_im, t_.delay_pitch, rows, wide_re_, wide_im_, width_, used_, used, parts, numbers);
 }
 
-/// The common phase of each data symbol, by its pilots.
+/// The common phase of each symbol behind the training, by its pilots.
 void Tracker::measure_phases(const cf32* frame, const float* weights) noexcept {
-  for (int d = 0; d < e_.data_symbols(); ++d) {
+  for (int s = 0; s < e_.behind(); ++s) {
     double sum_re = 0, sum_im = 0;
-    const float* const phi = t_.phi.data() + (e_.tx + d) * t_.functions;
+    const float* const phi = t_.phi.data() + (e_.tx + s) * t_.functions;
     for (int i = 0; i < e_.pilots; ++i) {
       const int c = design_.pilot[static_cast<std::size_t>(i)];
-      const float* const signs = design_.pilot_signs.data() + (std::int64_t{d} * e_.pilots + i) * e_.tx;
-      const cf32* const y = frame + (1 + e_.tx + d) * e_.row() + c * e_.rx;
+      const float* const signs = design_.pilot_signs.data() + (std::int64_t{s} * e_.pilots + i) * e_.tx;
+      const cf32* const y = frame + (1 + e_.tx + s) * e_.row() + c * e_.rx;
       for (int r = 0; r < e_.rx; ++r) {
         cf32 expected = 0;
         for (int k = 0; k < t_.functions; ++k) {
@@ -378,12 +429,12 @@ void Tracker::measure_phases(const cf32* frame, const float* weights) noexcept {
         sum_re += weight * both.real(), sum_im += weight * both.imag();
       }
     }
-    phases_[d] = static_cast<float>(std::atan2(sum_im, sum_re));
+    phases_[s] = static_cast<float>(std::atan2(sum_im, sum_re));
   }
 }
 
-float Tracker::unknown(int d) const noexcept {
-  const float* const phi = t_.phi.data() + (e_.tx + d) * t_.functions;
+float Tracker::unknown(int s) const noexcept {
+  const float* const phi = t_.phi.data() + (e_.tx + s) * t_.functions;
   float all = 0;
   for (int k = 0; k < t_.functions; ++k) {
     float sum = 0;

@@ -19,20 +19,24 @@ class Tracker {
  public:
   Tracker(const Design& design, Scratch& scratch);
 
-  /// `frame`: [symbol][carrier][rx], with noise of variance 1 at every antenna. `weights`: [carrier], null if all are 1.
+  /// `frame`: [symbol][carrier][rx] with those of the next, with noise of variance 1 at every antenna. `weights`:
+  /// [carrier], null if all are 1.
   /// `antennas`: those that are not silent. `soft`: what is known of the data, or null.
   void estimate(const cf32* frame, const float* weights, int antennas, const SoftSymbols* soft) noexcept;
 
-  FrameChannel channel() const noexcept { return {t_.functions, t_.phi.data(), parts_}; }
-  /// Of data symbol d, against the channel.
+  FrameChannel channel() const noexcept { return {t_.functions, t_.phi.data(), t_.data_phi.data(), parts_}; }
+  /// Of symbols behind the training, against the channel.
   const float* phases() const noexcept { return phases_; }
-  /// What is not known of the channel at data symbol d, as noise.
-  float unknown(int d) const noexcept;
+  /// What is not known of the channel at symbol s behind the training, as noise.
+  float unknown(int s) const noexcept;
   /// The share of the channel's amplitude that moves.
   float doppler() const noexcept;
 
  private:
   void correlate(const cf32* frame, const float* weights) noexcept;
+  void correlate_midambles(const cf32* frame, const float* weights) noexcept;
+  void judge_tail(const cf32* frame, const float* weights) noexcept;
+  void set_lags(const float* weights) noexcept;
   void correlate_soft(const cf32* frame, const float* weights, const SoftSymbols& soft) noexcept;
   void learn_delays(double power, int antennas) noexcept;
   void choose() noexcept;
@@ -45,6 +49,7 @@ class Tracker {
   void measure_phases(const cf32* frame, const float* weights) noexcept;
   double power_of(const cf32* frame, const float* weights, int antennas) const noexcept;
 
+  std::int64_t most_values() const noexcept;
   std::int64_t most_order() const noexcept;
   std::int64_t most_sides() const noexcept;
   int kept(int function) const noexcept { return first_of_[function + 1] - first_of_[function]; }
@@ -61,10 +66,11 @@ class Tracker {
   // What the frame's known places say.
   cf32* values_;                     // [carrier][column]: to be correlated
   float *trained_re_, *trained_im_;  // [training][rx][delay_pitch]
-  float *piloted_re_, *piloted_im_;  // [data symbol][tx][rx][delay_pitch]
+  int trainings_ = 0;                // that count in this frame: with those of the next, or without
+  float *piloted_re_, *piloted_im_;  // [symbol behind][tx][rx][delay_pitch]
   LagTables lags_{};                 // of this frame, if carriers count differently
   float* lag_work_;
-  float *soft_re_, *soft_im_;  // [data symbol][a][b][delay_pitch]: what the data's products are correlated to
+  float *soft_re_, *soft_im_;  // [symbol behind][a][b][delay_pitch]: what the data's products are correlated to
   bool knows_data_ = false;
   const float *lag_re_ = nullptr, *lag_im_ = nullptr, *band_re_ = nullptr, *band_im_ = nullptr;
   // What is learned.
@@ -83,7 +89,7 @@ class Tracker {
   float* sums_;                // [delay]
   cf32* parts_;                // [carrier][function][rx][tx]
   cf32* pilot_parts_;          // [pilot][function][rx][tx]
-  float* phases_;              // [data symbol]
+  float* phases_;              // [symbol behind]
 };
 
 }  // namespace iqd::mimo_channel_estimator

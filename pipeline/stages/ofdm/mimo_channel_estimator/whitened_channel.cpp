@@ -81,7 +81,7 @@ struct Triangle {
 WhitenedChannel::WhitenedChannel(const Design& design, Scratch& scratch)
     : design_(design),
       e_(design.extents),
-      white_(scratch.take<cf32>(std::int64_t{e_.symbols} * e_.row())),
+      white_(scratch.take<cf32>(std::int64_t{e_.all_symbols()} * e_.row())),
       power_(scratch.take<double>(std::int64_t{stretches()} * e_.rx)),
       strength_(scratch.take<double>(stretches())),
       sorted_(scratch.take<double>(std::max(stretches(), e_.groups()))),
@@ -89,7 +89,7 @@ WhitenedChannel::WhitenedChannel(const Design& design, Scratch& scratch)
       covariance_(scratch.take<Covariance>(e_.groups())),
       filter_(scratch.take<Covariance>(e_.groups())),
       counts_(scratch.take<double>(e_.groups())),
-      back_(scratch.take<cf32>(e_.data_symbols())) {
+      back_(scratch.take<cf32>(e_.behind())) {
   if (design.track == Track::frame)
     tracker_.emplace(design, scratch);
   else
@@ -107,7 +107,7 @@ void WhitenedChannel::run(const cf32* frame, const float* soft, const Estimates&
     tracker_->estimate(white_, weighted_ ? weights_ : nullptr, antennas_, known_);
   else
     held_->estimate(white_);
-  for (int d = 0; d < e_.data_symbols(); ++d) back_[d] = {std::cos(phases()[d]), -std::sin(phases()[d])};
+  for (int s = 0; s < e_.behind(); ++s) back_[s] = {std::cos(phases()[s]), -std::sin(phases()[s])};
   if (design_.whiten == Whiten::groups && !silent) whiten_groups();
   write(out);
 }
@@ -176,7 +176,7 @@ void WhitenedChannel::whiten_band(const cf32* frame) noexcept {
   Covariance inverse = root_;
   invert_root(inverse, e_.rx);
   const Triangle front(inverse, e_.rx);
-  for (std::int64_t i = 0; i < std::int64_t{e_.symbols} * e_.carriers; ++i)
+  for (std::int64_t i = 0; i < std::int64_t{e_.all_symbols()} * e_.carriers; ++i)
     front.apply(frame + i * e_.rx, 1, white_ + i * e_.rx);
 }
 
@@ -215,12 +215,17 @@ Covariance WhitenedChannel::residuals_of(int group, double& count) const noexcep
                 [&](int a) { return training * at(design_.cover, a * e_.tx + t); });
     }
     const int place = design_.place[static_cast<std::size_t>(c)];
-    for (int d = 0; place < 0 && d < e_.data_symbols(); ++d) {
-      const float* const signs = design_.pilot_signs.data() + (std::int64_t{d} * e_.pilots - 1 - place) * e_.tx;
-      add_known(e_.tx + d, c, back_[d], [&](int a) { return cf32(signs[a]); });
+    for (int s = 0; s < e_.behind(); ++s) {
+      const int comb = e_.comb().in(s);
+      const float* const signs =
+          place < 0 ? design_.pilot_signs.data() + (std::int64_t{s} * e_.pilots - 1 - place) * e_.tx : nullptr;
+      if (comb >= 0)
+        add_known(e_.tx + s, c, back_[s], [&](int a) { return cf32(design_.comb(comb, c, a)); });
+      else if (signs)
+        add_known(e_.tx + s, c, back_[s], [&](int a) { return cf32(signs[a]); });
+      else if (known_ && known_->is_known(c, s))
+        add_known(e_.tx + s, c, back_[s], [&](int a) { return known_->mean(c, s)[a]; });
     }
-    for (int d = 0; known_ && place >= 0 && d < e_.data_symbols(); ++d)
-      if (known_->is_known(c, d)) add_known(e_.tx + d, c, back_[d], [&](int a) { return known_->mean(c, d)[a]; });
   }
   const auto first = std::lower_bound(design_.odd.begin(), design_.odd.end(), group * e_.group);
   for (auto c = first; c != design_.odd.end() && *c < end; ++c) add(white(0, *c));
@@ -266,24 +271,25 @@ void WhitenedChannel::write(const Estimates& out) noexcept {
           filter.apply(column, e_.tx, column);
         }
       if (h.phi) HWY_DYNAMIC_DISPATCH(combine_functions)
-      (h.phi + std::int64_t{e_.tx} * h.functions, symbols, h.functions, reinterpret_cast<const float*>(parts),
-       2 * pairs, reinterpret_cast<float*>(to));
+      (h.data_phi, symbols, h.functions, reinterpret_cast<const float*>(parts), 2 * pairs,
+       reinterpret_cast<float*>(to));
       else std::copy_n(parts, pairs, to);
       to += h.phi ? symbols * pairs : pairs;
       for (int d = 0; d < symbols; ++d, y += e_.rx) {
-        for (int r = 0; r < e_.rx; ++r) y[r] = product(white(1 + e_.tx + d, c)[r], back_[d]);
+        for (int r = 0; r < e_.rx; ++r)
+          y[r] = product(white(1 + e_.tx + e_.comb().data(d), c)[r], back_[e_.comb().data(d)]);
         if (groups) filter.apply(y, 1, y);
       }
     }
   }
   if (tracker_)
     for (int d = 0; d < symbols; ++d) {
-      const float noise = silent ? 0.0f : 1 + tracker_->unknown(d);
+      const float noise = silent ? 0.0f : 1 + tracker_->unknown(e_.comb().data(d));
       for (int i = 0; i < e_.data_carriers(); ++i) out.noise[std::int64_t{i} * symbols + d] = noise;
     }
   else
     *out.noise = silent ? 0.0f : 1 + design_.smoothed_noise;
-  if (out.phase) std::copy_n(phases(), symbols, out.phase);
+  for (int d = 0; out.phase && d < symbols; ++d) out.phase[d] = phases()[e_.comb().data(d)];
   *out.level = told(level_);
   if (out.doppler) *out.doppler = silent ? 0 : tracker_->doppler();
   if (out.covariance) write_covariance(out.covariance);

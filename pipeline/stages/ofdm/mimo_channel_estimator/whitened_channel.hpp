@@ -50,7 +50,7 @@ class WhitenedChannel {
   double level_ = 0;                  // mean noise
   Covariance band_;                   // of the noise
   Covariance root_;                   // L of band_ = L L^H
-  cf32* white_;                       // [symbol][carrier][rx]
+  cf32* white_;                       // [symbol][carrier][rx], with those of the tail
   double* power_;                     // [stretch][rx]
   double* strength_;                  // [stretch]: against the usual
   double* sorted_;                    // [stretch or group]
@@ -59,7 +59,7 @@ class WhitenedChannel {
   Covariance* covariance_;            // [group], of what is left in units of band_
   Covariance* filter_;                // [group]
   double* counts_;                    // [group]: places that covariance_ is from
-  cf32* back_;                        // [data symbol]: takes the phase away
+  cf32* back_;                        // [symbol behind]: takes the phase away
 };
 
 }  // namespace iqd::mimo_channel_estimator

@@ -39,7 +39,7 @@ inline constexpr int kReach = 32;
 inline constexpr double kLeastForNeighbours = 2e-6;
 /// A turn between the training symbols mixes antennas, so what the first estimate finds is taken out for the next.
 inline constexpr int kRounds = 3;
-/// Fewer data symbols do not show how well they agree.
+/// Fewer symbols behind the training do not show how well they agree.
 inline constexpr int kFewestSymbols = 3;
 
 /// An estimate and its variance; the variance is NaN if there is none.
@@ -65,16 +65,18 @@ struct Extents {
   std::int32_t rx = 0;
   std::int32_t tx = 0;
   std::int32_t symbols = 0;
+  std::int32_t tail_symbols = 0;
   std::int32_t carriers = 0;
   std::int32_t pilots = 0;
   std::int32_t pilot_every = 0;
   Pairs near = {};              // turn by less than half a turn for any clock; none: nothing is measured
   Pairs far = {};               // show a small rest better
   double turns_per_symbol = 0;  // by which the carrier at frequency 1 turns
+  double tail_later = 0;        // symbols by which those of the tail are later
   double limit = 0;
   double keeps = 0;  // the weight of what is known from frames before
 
-  IQD_HOST_DEVICE int data_symbols() const noexcept { return symbols - 1 - tx; }
+  IQD_HOST_DEVICE int behind() const noexcept { return symbols - 1 - tx; }
   IQD_HOST_DEVICE int pilot(int i) const noexcept { return i * pilot_every + pilot_every / 2; }
   IQD_HOST_DEVICE int frequency(int c) const noexcept {
     return c < carriers / 2 ? c - carriers / 2 : c - carriers / 2 + 1;
@@ -85,11 +87,14 @@ struct Extents {
     return error * turns_per_symbol * position(symbol) * frequency;
   }
   /// Distance in symbols from the middle of the training.
-  IQD_HOST_DEVICE double position(int symbol) const noexcept { return symbol - 0.5 * (tx + 1); }
-  IQD_HOST_DEVICE std::int64_t frame() const noexcept { return std::int64_t{symbols} * carriers * rx; }
+  IQD_HOST_DEVICE double position(int symbol) const noexcept {
+    return symbol - 0.5 * (tx + 1) + (symbol < symbols ? 0.0 : tail_later);
+  }
+  IQD_HOST_DEVICE int all_symbols() const noexcept { return symbols + tail_symbols; }
+  IQD_HOST_DEVICE std::int64_t frame() const noexcept { return std::int64_t{all_symbols()} * carriers * rx; }
 };
 
-/// A line through the turns of the data symbols' pairs. The training is at 0 and has turned by 0; its noise is in all of
+/// A line through the turns of the pairs of the symbols behind the training. The training is at 0 and has turned by 0; its noise is in all of
 /// them, and less than theirs by the number of its symbols.
 class Line {
  public:
@@ -134,7 +139,7 @@ IQD_HOST_DEVICE inline double clock_of(const Extents& e, const Fit& fit, Memory&
 struct Design {
   Extents extents;
   std::vector<std::int32_t> odd;  // empty carriers in the synchronisation symbol
-  std::vector<cf32> weights;      // [data symbol][pilot][training], see OfdmReference::pilot_weight
+  std::vector<cf32> weights;      // [symbol behind the training][pilot][training], see OfdmReference::pilot_weight
 };
 Design make_design(const Config& config, std::int64_t rx);
 

@@ -54,7 +54,7 @@ class Frame {
     for (int round = 0; round < kRounds; ++round) {
       const auto [apart, radians_per_symbol] = e_.pairs(round);
       Line line(e_.tx);
-      for (int d = 0; d < e_.data_symbols(); ++d) {
+      for (int d = 0; d < e_.behind(); ++d) {
         compare_pilots(d, fit.error);
         complex pairs = 0;
         for (int i = 0; i + apart < e_.pilots; ++i)
@@ -72,7 +72,7 @@ class Frame {
       std::copy_n(carriers_, e_.frame(), out);
       return;
     }
-    for (int s = 0; s < e_.symbols; ++s) {
+    for (int s = 0; s < e_.all_symbols(); ++s) {
       find_turns(error * e_.turns_per_symbol * e_.position(s));
       for (int r = 0; r < e_.rx; ++r) correct(error, row(s) + r, out + (row(s) - carriers_) + r);
     }
@@ -92,7 +92,7 @@ class Frame {
     }
   }
 
-  /// The pilots of a data symbol against what the training lets expect, weighted by the antennas' noise, without this
+  /// The pilots of a symbol behind the training against what the training lets expect, weighted by the antennas' noise, without this
   /// error of the clock.
   void compare_pilots(int d, double error) const noexcept {
     const auto turn = [&](int i, int symbol) {

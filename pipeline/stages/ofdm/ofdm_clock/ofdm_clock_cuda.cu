@@ -40,8 +40,8 @@ struct Job {
   const std::int32_t* odd;
   std::int32_t odd_carriers;
   const float2* weights;
-  Complex64* pilots;  // [frame][data symbol][pilot]
-  Complex64* pairs;   // [frame][data symbol]
+  Complex64* pilots;  // [frame][symbol behind the training][pilot]
+  Complex64* pairs;   // [frame][symbol behind the training]
   Fit* fits;          // [frame]
   double* errors;     // [frame]
   Memory* memory;     // null: frames are independent
@@ -74,7 +74,7 @@ __device__ float2 turn_of(double turns) {
   return {static_cast<float>(cosine), static_cast<float>(sine)};
 }
 
-/// One pilot of a data symbol against what the training lets expect, without this error of the clock.
+/// One pilot of a symbol behind the training against what the training lets expect, without this error of the clock.
 __device__ Complex64 compare_pilot(const Job& job, std::int64_t frame, int d, int i, double error,
                                    const double* noise) {
   const Extents& e = job.e;
@@ -97,7 +97,7 @@ __device__ Complex64 compare_pilot(const Job& job, std::int64_t frame, int d, in
   return {sum.re * cosine - sum.im * sine, sum.re * sine + sum.im * cosine};
 }
 
-/// The sum of the pairs of a data symbol, by a warp.
+/// The sum of the pairs of a symbol, by a warp.
 __device__ Complex64 sum_of_pairs(const Extents& e, int apart, const Complex64* pilots) {
   Complex64 pairs;
   for (int i = static_cast<int>(threadIdx.x) % gpu::kWarp; i + apart < e.pilots; i += gpu::kWarp) {
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(kThreads) fit_frames(const Job job) {
     if (threadIdx.x == 0) noise[r] = own;
   }
   if (threadIdx.x == 0) error = 0;
-  const int symbols = e.data_symbols(), warp = static_cast<int>(threadIdx.x) / gpu::kWarp;
+  const int symbols = e.behind(), warp = static_cast<int>(threadIdx.x) / gpu::kWarp;
   Complex64* const pilots = job.pilots + frame * symbols * e.pilots;
   Complex64* const pairs = job.pairs + frame * symbols;
   for (int round = 0; round < kRounds; ++round) {
@@ -180,8 +180,8 @@ struct Room {
   const Extents& e;
   std::int64_t frames;
   Scratch scratch;
-  Complex64* pilots = scratch.take<Complex64>(frames * e.data_symbols() * e.pilots);
-  Complex64* pairs = scratch.take<Complex64>(frames * e.data_symbols());
+  Complex64* pilots = scratch.take<Complex64>(frames * e.behind() * e.pilots);
+  Complex64* pairs = scratch.take<Complex64>(frames * e.behind());
   Fit* fits = scratch.take<Fit>(frames);
   double* errors = scratch.take<double>(frames);
 };

@@ -46,6 +46,7 @@ class OfdmClockStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   ofdm::format_fields(v, format);
+  ofdm::tail_field(v, format);
   v.field(
       "limit", limit,
       {.help = "largest error of the clock, in ppm; a frame that shows more is not corrected", .low = 0, .high = 1000});

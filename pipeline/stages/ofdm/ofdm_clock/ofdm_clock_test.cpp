@@ -42,9 +42,10 @@ std::vector<cf32> stretched(const std::vector<cf32>& frames, const OfdmFormat& f
       leaks.push_back(leak(f, error, f.frequency_of(c), f.frequency_of(to)));
   std::vector<cf32> all;
   for (std::size_t begin = 0, s = 0; begin < frames.size(); begin += index(f.carriers * rx), ++s) {
+    const std::int64_t symbol = static_cast<std::int64_t>(s) % (f.symbols() + f.tail_symbols());
+    const double place = symbol < f.symbols() ? static_cast<double>(symbol) : f.tail_position(symbol - f.symbols());
     const double time =
-        (static_cast<double>(static_cast<std::int64_t>(s) % f.symbols()) - 0.5 * static_cast<double>(f.tx + 1)) *
-        static_cast<double>(f.symbol()) / static_cast<double>(f.fft);
+        (place - 0.5 * static_cast<double>(f.tx + 1)) * static_cast<double>(f.symbol()) / static_cast<double>(f.fft);
     for (std::int64_t to = 0; to < f.carriers; ++to)
       for (std::int64_t r = 0; r < rx; ++r) {
         complex sum = 0;
@@ -67,18 +68,21 @@ Results run(const OfdmFormat& f, std::int64_t rx, const std::vector<cf32>& carri
   in.shape.element = Element::cf32;
   in.shape.axis = Axis::counted;
   in.shape.axis_name = "frame";
-  in.shape.item = {{"symbol", f.symbols()}, {"carrier", f.carriers}, {"rx", rx}};
-  in.length = std::ssize(carriers) / (f.symbols() * f.carriers * rx);
+  const std::int64_t symbols = f.symbols() + f.tail_symbols();
+  in.shape.item = {{"symbol", symbols}, {"carrier", f.carriers}, {"rx", rx}};
+  in.length = std::ssize(carriers) / (symbols * f.carriers * rx);
   in.data.resize(carriers.size() * sizeof(cf32));
   std::memcpy(in.data.data(), carriers.data(), in.data.size());
   std::vector<StageInput> inputs;
   inputs.push_back(std::move(in));
   testing::StageOutputs outputs;
   const StageEntry stage = entry();
-  StageRunner runner(stage,
-                     fmt::format("{{fft: {}, carriers: {}, prefix: {}, frame: {}, tx: {}, pilot_every: {}{}}}", f.fft,
-                                 f.carriers, f.prefix, f.frame, f.tx, f.pilot_every, more),
-                     std::move(inputs), at_once, "cpu", outputs.problems);
+  StageRunner runner(
+      stage,
+      fmt::format("{{fft: {}, carriers: {}, prefix: {}, frame: {}, tx: {}, pilot_every: {}, midambles: {}, "
+                  "tail: {}{}}}",
+                  f.fft, f.carriers, f.prefix, f.frame, f.tx, f.pilot_every, f.midambles, f.tail, more),
+      std::move(inputs), at_once, "cpu", outputs.problems);
   EXPECT_EQ(outputs.complaints(), "");
   for (StageOutput& out : runner.run()) outputs.ports[out.name] = std::move(out);
   return {outputs.of<cf32>("carriers"), outputs.of<float>("clock")};
@@ -97,8 +101,10 @@ TEST(OfdmClock, TakesOutWhatTheClockDoes) {
     OfdmFormat format;
     double ppm, before_db, after_db;
   };
-  for (const Case& k : {Case{kFive, 50, -15, -55}, Case{kFive, -20, -23, -58}, Case{kTwenty, 50, -5, -47},
-                        Case{kTwenty, -95, -1, -38}}) {
+  for (const Case& k :
+       {Case{kFive, 50, -15, -55}, Case{kFive, -20, -23, -58}, Case{kTwenty, 50, -5, -47}, Case{kTwenty, -95, -1, -38},
+        Case{{.midambles = 3}, 50, -15, -55}, Case{{.tail = true}, 50, -15, -53},
+        Case{{.tx = 4, .midambles = 1, .tail = true}, 50, -15, -53}}) {
     Signal signal(Scene{.format = k.format, .delays = {0, 1.5, 4}});
     const auto sent = signal.frame();
     const auto heard = stretched(sent, k.format, 2, k.ppm * 1e-6);

@@ -15,7 +15,8 @@
 /// sum over n of x(r, begin(s) - early + n) exp(-2 pi j f(c) n / fft), early = format.early().
 ///
 /// frames    [frame][rx][sample]           cf32, from the first sample of the frame's first prefix on
-/// carriers  [frame][symbol][carrier][rx]  cf32: all symbols, all carriers in use
+/// carriers  [frame][symbol][carrier][rx]  cf32: all symbols, all carriers in use; with `tail` those of the next frame
+///                                         to the end of its training
 ///
 /// The window begins inside the prefix, so that paths may arrive up to `early` samples before the frame's timing, and
 /// prefix - early behind it. This offset remains in the channel, as a ramp exp(-2 pi j f(c) early / fft). A channel of

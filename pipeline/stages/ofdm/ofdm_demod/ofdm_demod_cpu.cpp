@@ -42,12 +42,14 @@ void Demodulator::run(const cf32* frames, std::int64_t count, cf32* carriers, st
   Scratch scratch(memory);
   cf32* const samples = scratch.take<cf32>(format_.fft);
   cf32* const bins = scratch.take<cf32>(format_.fft * rx_);
-  const std::int64_t half = format_.carriers / 2;
-  for (std::int64_t frame = 0; frame < count; ++frame, frames += rx_ * format_.frame)
-    for (std::int64_t s = 0; s < format_.symbols(); ++s, carriers += format_.carriers * rx_) {
-      const std::int64_t begin = format_.begin_of(s) - format_.early();
+  const std::int64_t half = format_.carriers / 2, symbols = format_.symbols();
+  const std::int64_t length = format_.frame + format_.tail_samples();
+  for (std::int64_t frame = 0; frame < count; ++frame, frames += rx_ * length)
+    for (std::int64_t s = 0; s < symbols + format_.tail_symbols(); ++s, carriers += format_.carriers * rx_) {
+      const std::int64_t own = s < symbols ? format_.begin_of(s) : format_.frame + format_.begin_of(s - symbols);
+      const std::int64_t begin = own - format_.early();
       for (std::int64_t r = 0; r < rx_; ++r) {
-        std::copy_n(frames + r * format_.frame + begin, format_.fft, samples);
+        std::copy_n(frames + r * length + begin, format_.fft, samples);
         plan_.run(samples, bins + r * format_.fft);
       }
       weave(bins + format_.fft - half, format_.fft, rx_, scale_, carriers, half);

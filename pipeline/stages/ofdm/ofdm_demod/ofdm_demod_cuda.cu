@@ -24,11 +24,13 @@ struct Job {
   std::int32_t* count;
   const Complex32* factors;
   std::int32_t rx;
-  std::int32_t symbols;
+  std::int32_t symbols;  // with those of the tail
+  std::int32_t own_symbols;
   std::int32_t half;    // of the carriers
   std::int32_t first;   // sample of the first symbol's transform
   std::int32_t symbol;  // samples from one symbol to the next
-  std::int32_t frame;   // samples
+  std::int32_t later;   // samples by which the symbols of the tail are later
+  std::int32_t frame;   // samples, with those of the tail
   float scale;
 };
 
@@ -45,8 +47,8 @@ template <int N> struct Load {
     const std::int64_t block = transform / job.rx;
     const std::int64_t row = block / job.symbols * job.rx + transform % job.rx;
     const auto s = static_cast<int>(block % job.symbols);
-    const float2 v =
-        __ldcg(reinterpret_cast<const float2*>(job.frames) + row * job.frame + job.first + s * job.symbol + place.n);
+    const int begin = job.first + s * job.symbol + (s < job.own_symbols ? 0 : job.later);
+    const float2 v = __ldcg(reinterpret_cast<const float2*>(job.frames) + row * job.frame + begin + place.n);
     return {v.x, v.y};
   }
 };
@@ -101,11 +103,13 @@ class Run final : public StageRun {
         factors_(std::span<const Complex32>(gpu::fft_factors(static_cast<int>(format.fft)))) {
     job_.factors = factors_.data();
     job_.rx = static_cast<std::int32_t>(rx);
-    job_.symbols = static_cast<std::int32_t>(format.symbols());
+    job_.own_symbols = static_cast<std::int32_t>(format.symbols());
+    job_.symbols = static_cast<std::int32_t>(format.symbols() + format.tail_symbols());
+    job_.later = static_cast<std::int32_t>(format.first_prefix() - format.prefix);
     job_.half = static_cast<std::int32_t>(format.carriers / 2);
     job_.first = static_cast<std::int32_t>(format.begin_of(0) - format.early());
     job_.symbol = static_cast<std::int32_t>(format.symbol());
-    job_.frame = static_cast<std::int32_t>(format.frame);
+    job_.frame = static_cast<std::int32_t>(format.frame + format.tail_samples());
     job_.scale = scale;
   }
 

@@ -13,21 +13,23 @@ class OfdmDemodStage final : public Stage {
  public:
   void fields(FieldVisitor& visitor) override {
     ofdm::format_fields(visitor, format_);
+    ofdm::tail_field(visitor, format_);
     ofdm::window_field(visitor, format_);
   }
 
   void shape(ShapeContext& context) override {
     if (!ofdm::check_format(format_, context.section) || !ofdm::check_window(format_, context.section)) return;
     const PortShape& in = context.in[0];
-    if (in.axis != Axis::counted || in.item.size() != 2 || in.item[1].extent != format_.frame)
+    const std::int64_t samples = format_.frame + format_.tail_samples();
+    if (in.axis != Axis::counted || in.item.size() != 2 || in.item[1].extent != samples)
       return context.section.problem(
           "frame", fmt::format("input 'frames' must be [frame][rx][sample {}]; it is {}; set the same "
                                "frame keys in ofdm_sync and in this stage",
-                               format_.frame, in.text()));
+                               samples, in.text()));
     rx_ = in.item[0].extent;
     PortShape& out = context.out[0];
     out.most = context.most_new;
-    out.item = {{"symbol", format_.symbols()}, {"carrier", format_.carriers}, {"rx", rx_}};
+    out.item = {{"symbol", format_.symbols() + format_.tail_symbols()}, {"carrier", format_.carriers}, {"rx", rx_}};
     context.scratch_bytes = Demodulator::scratch_bytes(format_, rx_);
   }
 

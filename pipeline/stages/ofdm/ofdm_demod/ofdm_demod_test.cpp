@@ -27,8 +27,8 @@ constexpr OfdmFormat kTwenty{.fft = 2048, .carriers = 1200, .prefix = 144, .fram
 constexpr OfdmFormat kSmall{.fft = 64, .carriers = 62, .prefix = 9, .frame = 900, .tx = 1, .pilot_every = 5};
 
 std::string keys_of(const OfdmFormat& f) {
-  return fmt::format("{{fft: {}, carriers: {}, prefix: {}, frame: {}, tx: {}, pilot_every: {}}}", f.fft, f.carriers,
-                     f.prefix, f.frame, f.tx, f.pilot_every);
+  return fmt::format("{{fft: {}, carriers: {}, prefix: {}, frame: {}, tx: {}, pilot_every: {}, tail: {}}}", f.fft,
+                     f.carriers, f.prefix, f.frame, f.tx, f.pilot_every, f.tail);
 }
 
 PortShape frames_of(std::int64_t rx, std::int64_t samples, std::int64_t most = 2) {
@@ -116,6 +116,21 @@ TEST(OfdmDemod, WhatIsSentComesBackWithItsDelayAsARamp) {
               turn(-static_cast<double>(f.frequency_of(c) * (late + f.prefix / 8)) / static_cast<double>(f.fft));
           ASSERT_LT(std::abs(complex(at(y, f, f.tx, 0, s, c, a)) - expected), 2e-6) << s << " " << c << " " << late;
         }
+  }
+}
+
+/// The same symbols as when the next frame is demodulated by itself.
+TEST(OfdmDemod, ATailIsTheBeginningOfTheNextFrame) {
+  for (OfdmFormat f : {kSmall, kFive}) {
+    const auto x = complex_noise(2 * f.frame);
+    const auto alone = demodulated(f, 1, x);
+    OfdmFormat with = f;
+    with.tail = true;
+    const StageUnderTest s(entry(), keys_of(with), {frames_of(1, f.frame + with.tail_samples())});
+    EXPECT_EQ(s.out().item[0].extent, f.symbols() + 1 + f.tx);
+    StageUnderTest stage(entry(), keys_of(with), {frames_of(1, f.frame + with.tail_samples(), 1)}, 1);
+    const auto y = stage.once<cf32>(std::vector<cf32>(x.begin(), x.begin() + f.frame + with.tail_samples()), 0, 0, 1);
+    EXPECT_TRUE(same_bits(y, {alone.begin(), alone.begin() + std::ssize(y)}));
   }
 }
 

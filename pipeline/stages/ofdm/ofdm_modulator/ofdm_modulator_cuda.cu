@@ -28,6 +28,7 @@ struct Grid {
   const Complex32* factors;
   int symbols;
   int data_symbols;
+  Midambles comb;
   int tx;
   int bits;  // of a point
   int prefix;
@@ -47,9 +48,10 @@ __device__ Complex32 fetch(const Complex32* value) {
 
 /// What antenna `a` sends at bin n of a symbol; `bits` are those of the frame.
 template <int N> __device__ Complex32 value_of(const Grid& grid, const std::uint8_t* bits, int symbol, int a, int n) {
-  const int d = symbol - 1 - grid.tx;
-  const int i = d < 0 ? -1 : __ldg(grid.data_at + n);
+  const int behind = symbol - 1 - grid.tx;
+  const int i = behind < 0 || grid.comb.in(behind) >= 0 ? -1 : __ldg(grid.data_at + n);
   if (i < 0) return fetch(grid.known + (symbol * grid.tx + a) * N + n);
+  const int d = grid.comb.data_before(behind);
   const std::uint8_t* const its =
       bits + (static_cast<std::int64_t>(i * grid.data_symbols + d) * grid.tx + a) * grid.bits;
   int number = 0;
@@ -184,6 +186,7 @@ class Run final : public StageRun {
             .factors = factors_.data(),
             .symbols = static_cast<int>(format_.symbols()),
             .data_symbols = static_cast<int>(format_.data_symbols()),
+            .comb = format_.comb(),
             .tx = static_cast<int>(format_.tx),
             .bits = iqd::bits_of(maker.modulation()),
             .prefix = static_cast<int>(format_.prefix),

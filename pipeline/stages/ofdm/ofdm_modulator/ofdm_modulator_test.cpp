@@ -29,8 +29,9 @@ std::string with(const std::string& more) {
 }
 
 /// Consecutive rows of frames that carry these data bits.
-std::vector<cf32> frames_of(const std::vector<Bits>& frames, Modulation modulation, double amplitude = 1) {
-  const OfdmFrameMaker maker(kFormat, modulation, amplitude);
+std::vector<cf32> frames_of(const std::vector<Bits>& frames, Modulation modulation, double amplitude = 1,
+                            const OfdmFormat& format = kFormat) {
+  const OfdmFrameMaker maker(format, modulation, amplitude);
   std::vector<std::byte> scratch(maker.scratch_bytes());
   const std::int64_t n = std::ssize(frames) * kFormat.frame;
   std::vector<cf32> y(static_cast<std::size_t>(kFormat.tx * n));
@@ -81,6 +82,17 @@ TEST(OfdmModulator, HowTheStreamIsCutDoesNotMatter) {
   const auto whole = stage.stream<cf32>(x);
   EXPECT_TRUE(same_bits(stage.stream<cf32>(x, {1, 2, 999, 1000, 77, 2000}), whole));
   EXPECT_TRUE(same_bits(stage.stream<cf32>(x, {13}), whole));
+}
+
+TEST(OfdmModulator, MidamblesTakeThePlaceOfData) {
+  StageUnderTest stage(entry(), with(", modulation: 16qam, midambles: 2"), {stream_of(Element::cf32)});
+  ASSERT_EQ(stage.complaints(), "");
+  OfdmFormat format = kFormat;
+  format.midambles = 2;
+  const std::int64_t count = format.bits(Modulation::qam16);
+  std::vector<Bits> frames;
+  for (std::int64_t i = 0; i < 2; ++i) frames.push_back(pn_bits(23, i * count, count));
+  expect_near(stage.stream<cf32>(std::vector<cf32>(2000)), frames_of(frames, Modulation::qam16, 1, format));
 }
 
 TEST(OfdmModulator, BitsBecomeFrames) {

@@ -35,6 +35,7 @@ struct Grid {
   std::int64_t symbol;
   std::int64_t symbols;
   std::int64_t frame;
+  std::int64_t tail;    // samples behind a frame that are given with it
   std::int64_t lag;     // L
   std::int64_t step;    // between grid points
   std::int64_t blocks;  // steps that M is summed over, chosen so that its plateau is as long as a prefix
@@ -89,8 +90,10 @@ struct Grid {
   constexpr std::int64_t future() const noexcept {
     const std::int64_t at_last = around() + halves_need() > need() ? around() + halves_need() : need();
     const std::int64_t to_compare = reach() + half * step + lag + at_last;
-    return to_compare > frame ? to_compare : frame;
+    return to_compare > given() ? to_compare : given();
   }
+  /// Samples of a frame in the output.
+  IQD_HOST_DEVICE constexpr std::int64_t given() const noexcept { return frame + tail; }
   /// Samples from g to the farthest grid point that a tone is measured at.
   constexpr std::int64_t around() const noexcept { return others * apart * step; }
   /// Room for frames in a block with that many new samples.

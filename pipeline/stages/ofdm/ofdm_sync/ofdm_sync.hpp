@@ -34,7 +34,8 @@
 /// With `reject_tones`, c_r is without what the halves at other grid points, to half a frame on both sides, have in
 /// common (tones.hpp); so are the prefixes, and carriers that only a tone can make so strong are reduced.
 ///
-/// frames     cf32 [frame][antenna][sample]: x(start + m) exp(-2 pi j offset_hz m / rate)
+/// frames     cf32 [frame][antenna][sample]: x(start + m) exp(-2 pi j offset_hz m / rate); with `tail` as far as the
+///            training of the next frame ends, 0 where the stream has no more samples
 /// start      i64 [frame]
 /// offset_hz  f32 [frame]
 /// metric     f32 [frame]: M

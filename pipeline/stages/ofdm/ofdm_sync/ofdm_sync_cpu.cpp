@@ -158,7 +158,7 @@ template <class Sample> class Block {
     out_.start[index] = found.start;
     out_.metric[index] = found.metric;
     out_.offset_hz[index] = static_cast<float>(offset * g_.rate_hz / static_cast<double>(g_.fft));
-    copy_frame(found.start, out_.offset_hz[index], out_.frames + index * g_.antennas * g_.frame);
+    copy_frame(found.start, out_.offset_hz[index], out_.frames + index * g_.antennas * g_.given());
     ++count(kFound);
   }
 
@@ -227,17 +227,20 @@ template <class Sample> class Block {
     return sums[0];
   }
 
+  /// The tail may not exist: zeros.
   void copy_frame(std::int64_t start, float offset_hz, cf32* to) const noexcept {
+    const std::int64_t there = std::min(g_.given(), length_ - start);
     const Phasors phasors({turns_against(offset_hz, g_.rate_hz)}, room_.phasors);
     cf32* const turns = room_.phasors + kRun;
-    for (std::int64_t m = 0; m < g_.frame; m += kRun) {
+    for (std::int64_t m = 0; m < there; m += kRun) {
       phasors.run(m, turns);
-      const std::int64_t count = std::min(kRun, g_.frame - m);
+      const std::int64_t count = std::min(kRun, there - m);
       for (std::int64_t r = 0; r < g_.antennas; ++r) {
         const Sample* const x = &x_(r, start + m);
-        for (std::int64_t i = 0; i < count; ++i) to[r * g_.frame + m + i] = dsp::product(complex_of(x[i]), turns[i]);
+        for (std::int64_t i = 0; i < count; ++i) to[r * g_.given() + m + i] = dsp::product(complex_of(x[i]), turns[i]);
       }
     }
+    for (std::int64_t r = 0; r < g_.antennas; ++r) std::fill_n(to + r * g_.given() + there, g_.given() - there, cf32());
   }
 
   const Grid& g_;

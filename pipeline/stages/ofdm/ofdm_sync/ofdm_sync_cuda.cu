@@ -78,7 +78,7 @@ template <class Sample> class Run final : public StageRun {
       measure_frames<Sample, true><<<chosen, kMeasurers, power_bytes, stream>>>(job);
     else
       measure_frames<Sample, false><<<chosen, kMeasurers, power_bytes, stream>>>(job);
-    const unsigned tiles = gpu::groups_of(grid_.frame, kTile);
+    const unsigned tiles = gpu::groups_of(grid_.given(), kTile);
     place_frames<Sample><<<dim3(chosen * tiles, antennas), kThreads, 0, stream>>>(job);
   }
 

@@ -50,7 +50,7 @@ class OfdmSyncStage final : public ConfiguredStage<Config> {
       context.out[port].count_items("frame", pattern.grid.most_frames(most_new_));
       context.out[port].rows.clear();
     };
-    set(kFrames, Element::cf32, {{"rx", in_.row_count()}, {"sample", config_.format.frame}});
+    set(kFrames, Element::cf32, {{"rx", in_.row_count()}, {"sample", pattern.grid.given()}});
     set(kStart, Element::i64, {});
     set(kOffset, Element::f32, {});
     set(kMetric, Element::f32, {});
@@ -110,6 +110,7 @@ void Config::fields(FieldVisitor& v) {
            .live = true});
   v.field("reject_tones", reject_tones, {.help = "finds frames beside steady tones, up to 30 dB above a carrier"});
   ofdm::format_fields(v, format);
+  ofdm::tail_field(v, format);
 }
 
 StageEntry entry() {

@@ -73,6 +73,36 @@ TEST(OfdmSync, AStreamMayBeginAnywhere) {
   }
 }
 
+TEST(OfdmSync, ATailIsWhatFollowsAsFarAsItExists) {
+  Scene s = short_scene({300, 1460, 3000});
+  s.offset_hz = 12345;
+  const auto x = rounded(receive(s));
+  const std::int64_t tail = 24 + 2 * 144 + 128, given = 1160 + tail;
+  const auto sync_tail = [](const Rows<cf32>& rows, Cut cut = {}) {
+    cut.rate_hz = kSpacing * 128;
+    return sync(kShort + ", tail: true", rows, cut);
+  };
+  Rows<cf32> front;
+  for (const auto& row : x) front.emplace_back(row.begin(), row.begin() + 3000 + 1160 + 100);
+  const Results r = sync_tail(front), plain = sync_short(front);
+  ASSERT_EQ(r.start, s.starts);
+  EXPECT_EQ(r.events, plain.events);
+  EXPECT_TRUE(same_bits(r.offset_hz, plain.offset_hz));
+  ASSERT_EQ(std::ssize(r.frames), 3 * 2 * given);
+  std::size_t i = 0;
+  for (std::size_t f = 0; f < 3; ++f)
+    for (const auto& row : front)
+      for (std::int64_t m = 0; m < given; ++m, ++i) {
+        const std::int64_t n = s.starts[f] + m;
+        const double turns = -static_cast<double>(r.offset_hz[f]) * static_cast<double>(m) / (kSpacing * 128);
+        const auto exact = n < std::ssize(row) ? std::complex<double>(row[static_cast<std::size_t>(n)]) *
+                                                     std::polar(1.0, 2 * std::numbers::pi * turns)
+                                               : 0;
+        ASSERT_LT(std::abs(std::complex<double>(r.frames[i]) - exact), 3e-7 * std::abs(exact) + 1e-12) << f << " " << m;
+      }
+  expect_cuts_do_not_matter(front, r, sync_tail);
+}
+
 TEST(OfdmSync, AFrameNeedsItsEnd) {
   const auto x = rounded(receive(short_scene({500})));
   const auto front = [&](std::int64_t length) {

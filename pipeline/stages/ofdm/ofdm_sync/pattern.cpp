@@ -32,6 +32,7 @@ Grid grid_of(const Config& config, double rate_hz, std::int64_t antennas) {
   g.symbol = f.symbol();
   g.symbols = f.symbols();
   g.frame = f.frame;
+  g.tail = f.tail_samples();
   g.lag = f.fft / 2;
   g.step = g.lag / kSteps;
   g.blocks = (g.lag + g.first_prefix - g.prefix) / g.step;

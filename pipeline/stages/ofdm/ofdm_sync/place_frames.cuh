@@ -211,7 +211,7 @@ template <class Sample> __global__ void __launch_bounds__(kThreads) place_frames
   const Grid& grid = job.grid;
   const int chosen = *job.chosen_count;
   if (blockIdx.x == 0 && blockIdx.y == 0) write_counts(job, chosen);
-  const auto tiles = static_cast<unsigned>((grid.frame + kTile - 1) / kTile);
+  const auto tiles = static_cast<unsigned>((grid.given() + kTile - 1) / kTile);
   const auto index = static_cast<int>(blockIdx.x / tiles);
   if (index >= chosen) return;
   const Measured own = job.measured[index];
@@ -225,11 +225,11 @@ template <class Sample> __global__ void __launch_bounds__(kThreads) place_frames
   const std::int64_t r = blockIdx.y;
   const std::int64_t first = blockIdx.x % tiles * std::int64_t{kTile};
   const std::uint64_t step = turns_against(own.offset_hz, grid.rate_hz);
-  float2* const frame = job.frames.data + (to * grid.antennas + r) * grid.frame;
-  const std::int64_t end = min(first + kTile, grid.frame);
+  float2* const frame = job.frames.data + (to * grid.antennas + r) * grid.given();
+  const std::int64_t end = min(first + kTile, grid.given());
 #pragma unroll 8
   for (std::int64_t m = first + threadIdx.x; m < end; m += kThreads) {
-    const Complex x = complex_of(row_of<Sample>(job, r)[own.start + m]);
+    const Complex x = sample_at<Sample>(job, r, own.start + m);  // the tail may not exist
     const Complex y = product(x, quick_phasor(step * static_cast<std::uint64_t>(m)));
     frame[m] = {y.re, y.im};
   }

@@ -31,6 +31,7 @@ OfdmFormat mimo_format(const Arguments& args) {
   if (args.choice("format", "5mhz", kNames) == 1)
     format = {.fft = 2048, .carriers = 1200, .prefix = 144, .frame = 30720};
   format.tx = args.count("tx", 4, 1, 8);
+  format.midambles = args.count("midambles", 0, 0, OfdmFormat::kMostMidambles);
   return format;
 }
 
