@@ -115,13 +115,17 @@ void put_symbol(const OfdmFormat& format, const FftPlan& plan, std::int64_t symb
   for (std::int64_t n = 1; n <= prefix; ++n) y[-n] = work[(format.fft - n % format.fft) % format.fft];
 }
 
-OfdmFrameMaker::OfdmFrameMaker(const OfdmFormat& format, Modulation modulation, double amplitude)
+OfdmFrameMaker::OfdmFrameMaker(const OfdmFormat& format, const AntennaBits& modulation, double amplitude)
     : format_(format),
       modulation_(modulation),
       plan_(format.fft, FftPlan::Direction::inverse),
       known_(static_cast<std::size_t>(format.symbols() * format.tx * format.fft)) {
   const double scale = amplitude / std::sqrt(static_cast<double>(format.carriers));
-  points_ = points_of(modulation, scale);
+  points_ = {cf32(0)};
+  for (const Modulation m : {Modulation::qpsk, Modulation::qam16, Modulation::qam64, Modulation::qam256}) {
+    const auto points = points_of(m, scale);
+    points_.insert(points_.end(), points.begin(), points.end());
+  }
   const OfdmReference reference(format);
   const auto put = [&](std::int64_t symbol, std::int64_t a, std::int64_t c, cf32 value) {
     const std::int64_t at = (symbol * format.tx + a) * format.fft + format.bin_of(c);
@@ -153,13 +157,14 @@ void OfdmFrameMaker::fill(std::int64_t symbol, std::int64_t a, std::span<const s
   std::copy_n(&known_[static_cast<std::size_t>((symbol * format_.tx + a) * format_.fft)], format_.fft, bins);
   const std::int64_t d = symbol - 1 - format_.tx;
   if (d < 0) return;
-  const int count = bits_of(modulation_);
-  const std::int64_t step = format_.data_symbols() * format_.tx * count;
-  const std::uint8_t* its = bits.data() + (d * format_.tx + a) * count;
+  const int count = modulation_.of(a), of_carrier = modulation_.sum();
+  const std::int64_t step = format_.data_symbols() * of_carrier;
+  const std::uint8_t* its = bits.data() + d * of_carrier + modulation_.before(a);
+  const cf32* const points = &points_[static_cast<std::size_t>(first_point(count))];
   for (std::size_t i = 0; i < data_bins_.size(); ++i, its += step) {
     unsigned number = 0;
     for (int b = 0; b < count; ++b) number = number << 1 | (its[b] & 1u);
-    bins[data_bins_[i]] = points_[number];
+    bins[data_bins_[i]] = points[number];
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/element.hpp"
 #include "signal/filters/fft_plan.hpp"
+#include "signal/formats/antenna_bits.hpp"
 #include "signal/formats/qam.hpp"
 
 /// The frame that MIMO transmitters send: one synchronisation symbol, one training symbol per transmit antenna, then
@@ -48,9 +49,10 @@ struct OfdmFormat {
   bool is_pilot(std::int64_t c) const noexcept {
     return c % pilot_every == pilot_every / 2 && c / pilot_every < pilots();
   }
-  /// Data bits of a frame. Bit b of antenna a on data carrier i, data symbol d is at ((i data_symbols + d) tx + a)
-  /// bits_of(modulation) + b.
-  std::int64_t bits(Modulation m) const noexcept { return data_carriers() * data_symbols() * tx * bits_of(m); }
+  /// Data bits of a frame. Bit b of antenna a on data carrier i, data symbol d is at (i data_symbols + d) m.sum() +
+  /// m.before(a) + b.
+  std::int64_t bits(const AntennaBits& m) const noexcept { return data_carriers() * data_symbols() * m.sum(); }
+  std::int64_t bits(Modulation m) const noexcept { return bits(AntennaBits(m, tx)); }
 
   /// What is wrong with the format, and with which key; empty if nothing is.
   struct Fault {
@@ -94,25 +96,30 @@ void put_symbol(const OfdmFormat& format, const FftPlan& plan, std::int64_t symb
 /// / sqrt(carriers) sum over c of X_c exp(2 pi j frequency(c) n / fft), so that an antenna's mean power is amplitude^2.
 class OfdmFrameMaker {
  public:
-  OfdmFrameMaker(const OfdmFormat& format, Modulation modulation, double amplitude = 1);
+  /// `modulation`: of each antenna; one that is silent still sends what is known.
+  OfdmFrameMaker(const OfdmFormat& format, const AntennaBits& modulation, double amplitude = 1);
+  OfdmFrameMaker(const OfdmFormat& format, Modulation modulation, double amplitude = 1)
+      : OfdmFrameMaker(format, AntennaBits(modulation, format.tx), amplitude) {}
   std::size_t scratch_bytes() const noexcept;
   /// `bits`: [format.bits(modulation)], only the lowest bit of each counts. Any thread, each with its own scratch.
   void make(std::span<const std::uint8_t> bits, std::span<cf32* const> antennas, std::byte* scratch) const noexcept;
 
   const OfdmFormat& format() const noexcept { return format_; }
-  Modulation modulation() const noexcept { return modulation_; }
+  const AntennaBits& modulation() const noexcept { return modulation_; }
   /// [symbol][tx][bin]: the input of the transforms, with 0 in place of data.
   std::span<const cf32> known() const noexcept { return known_; }
   /// [data carrier]: its bin.
   std::span<const std::int32_t> data_bins() const noexcept { return data_bins_; }
-  /// [symbol number]: its value in the transform.
+  /// Of all alphabets, one after the other: the values in the transform, by symbol number.
   std::span<const cf32> points() const noexcept { return points_; }
+  /// Where the points of an alphabet begin: silence is one point, 0.
+  static constexpr int first_point(int bits) noexcept { return bits == 0 ? 0 : 1 + ((1 << bits) - 4) / 3; }
 
  private:
   void fill(std::int64_t symbol, std::int64_t a, std::span<const std::uint8_t> bits, cf32* bins) const noexcept;
 
   OfdmFormat format_;
-  Modulation modulation_;
+  AntennaBits modulation_;
   FftPlan plan_;
   std::vector<cf32> known_;
   std::vector<std::int32_t> data_bins_;

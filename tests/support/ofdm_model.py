@@ -11,7 +11,7 @@ import numpy as np
 
 from ldpc_model import K, N, encode
 
-BITS = {"qpsk": 2, "16qam": 4, "64qam": 6, "256qam": 8}
+BITS = {"qpsk": 2, "16qam": 4, "64qam": 6, "256qam": 8, "silent": 0}
 
 
 def pn(order, numbers):
@@ -30,7 +30,9 @@ def known(numbers):
 
 
 def mapped(bits):
-    """[…][bit] to points of power 1."""
+    """[…][bit] to points of power 1; no bits are silence."""
+    if bits.shape[-1] == 0:
+        return np.zeros(bits.shape[:-1])
     sign = 1.0 - 2.0 * bits
     count = bits.shape[-1] // 2
     axes = []
@@ -70,8 +72,13 @@ class Format:
         e = self.pilot_every
         return (c % e == e // 2) & (c // e < self.carriers // e)
 
+    def antenna_bits(self, modulation):
+        """[a]: bits of a point. `modulation`: a word for all antennas, or a list of words."""
+        words = [modulation] * self.tx if isinstance(modulation, str) else modulation
+        return [BITS[word] for word in words]
+
     def bits(self, modulation):
-        return int((~self.is_pilot).sum()) * self.data_symbols * self.tx * BITS[modulation]
+        return int((~self.is_pilot).sum()) * self.data_symbols * sum(self.antenna_bits(modulation))
 
     def information_bits(self, modulation, code="none"):
         return self.bits(modulation) if code == "none" else self.bits(modulation) // N * K
@@ -101,7 +108,9 @@ class Format:
     def carriers_of(self, bits, modulation):
         """[symbol][a][c] of a frame's data bits."""
         x = self.known_carriers()
-        points = mapped(bits.reshape(-1, self.data_symbols, self.tx, BITS[modulation]))  # [i][d][a]
+        counts = self.antenna_bits(modulation)
+        of_antennas = np.split(bits.reshape(-1, self.data_symbols, sum(counts)), np.cumsum(counts)[:-1], axis=-1)
+        points = np.stack([mapped(own) for own in of_antennas], axis=-1)  # [i][d][a]
         x[1 + self.tx:, :, ~self.is_pilot] = points.transpose(1, 2, 0)
         return x
 

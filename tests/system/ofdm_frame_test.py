@@ -95,11 +95,14 @@ class Modulator(iqd.SystemTest):
 
     def test_bits(self):
         random = np.random.default_rng(1)
-        for form, modulation, code in ((model.FIVE, "64qam", CODE), (SMALL, "qpsk", "none")):
+        for form, modulation, code in ((model.FIVE, "64qam", CODE), (SMALL, "qpsk", "none"),
+                                       (SMALL, ["16qam", "qpsk", "256qam"], "none"),
+                                       (model.FIVE, ["64qam", "silent"], CODE)):
             bits = random.integers(0, 2, (2, form.information_bits(modulation, code)), np.uint8)
             expected = np.concatenate([form.frame_of(b, modulation, code) for b in bits], axis=1)
             for block in ((), ("--block", 1000)):
-                y = self.made(bits.reshape(-1), form, f"modulation={modulation}", f"code={code}", "amplitude=0.5",
+                words = modulation if isinstance(modulation, str) else "[" + ", ".join(modulation) + "]"
+                y = self.made(bits.reshape(-1), form, f"modulation={words}", f"code={code}", "amplitude=0.5",
                               block=block)
                 self.check(y, expected / 2)
 

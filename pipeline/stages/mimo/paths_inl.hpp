@@ -117,11 +117,22 @@ class Paths {
         cost_re_[k * levels() + i].set(hn::MulAdd(x, x, so_far));
         cost_im_[k * levels() + i].set(hn::Mul(y, y));
       }
-      for (int i = 0; f.has_prior && i < levels(); ++i) {
+      for (int i = 0; f.has_costs && i < levels(); ++i) {
         Real &cost_re = cost_re_[k * levels() + i], &cost_im = cost_im_[k * levels() + i];
         cost_re.set(hn::Add(cost_re.get(), f.level_cost[m][0][i].get()));
         cost_im.set(hn::Add(cost_im.get(), f.level_cost[m][1][i].get()));
       }
+      if (f.mixed) keep_if_silent(f, m, k);
+    }
+  }
+  /// Where nothing is sent, each path continues to one symbol, its own: none is lost.
+  void keep_if_silent(const Front& f, int m, int k) {
+    const V other = hn::IfThenElseZero(hn::Gt(f.silent[m].get(), all(0)), all(std::numeric_limits<float>::infinity()));
+    const int own = k & (points() - 1);
+    for (int i = 0; i < levels(); ++i) {
+      Real &cost_re = cost_re_[k * levels() + i], &cost_im = cost_im_[k * levels() + i];
+      if (i != real_[own]) cost_re.set(hn::Add(cost_re.get(), other));
+      if (i != imag_[own]) cost_im.set(hn::Add(cost_im.get(), other));
     }
   }
 

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "config/fields.hpp"
@@ -24,6 +26,19 @@ inline void format_fields(FieldVisitor& v, OfdmFormat& format) {
   v.field("frame", format.frame, {.help = "samples of a frame", .low = 195, .high = 1 << 20});
   v.field("tx", format.tx, {.help = "transmit antennas", .low = 1, .high = 8});
   v.field("pilot_every", format.pilot_every, {.help = "one in this many carriers is a pilot", .low = 2, .high = 8190});
+}
+
+/// The bits of a point that each antenna sends; reports words that are not right.
+inline std::optional<AntennaBits> modulation_of(const std::vector<std::string>& words, std::int64_t tx,
+                                                const Section& section) {
+  const auto bits = AntennaBits::of_words(words, tx);
+  if (bits && bits->most() > 0) return bits;
+  section.problem(
+      "modulation",
+      fmt::format("has to be qpsk, 16qam, 64qam, 256qam or silent, one for all {} antennas or one for each; "
+                  "one of them has to send",
+                  tx));
+  return std::nullopt;
 }
 
 /// Where a receiver's window begins.

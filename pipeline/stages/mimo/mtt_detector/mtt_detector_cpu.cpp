@@ -25,7 +25,8 @@ template <int kAxis, bool kPrior> std::int64_t detect_with(const mimo::DetectorS
 template <int kAxis> std::int64_t detect_points(const mimo::DetectorShape& shape, const Config& config,
                                                 const mimo::DetectorJob& job, const mimo::Batch& batch,
                                                 std::byte* memory) {
-  return (shape.prior ? detect_with<kAxis, true> : detect_with<kAxis, false>)(shape, config, job, batch, memory);
+  return (shape.prior || shape.mixed ? detect_with<kAxis, true> : detect_with<kAxis, false>)(shape, config, job, batch,
+                                                                                             memory);
 }
 
 std::int64_t detect(const mimo::DetectorShape& shape, const Config& config, const mimo::DetectorJob& job,

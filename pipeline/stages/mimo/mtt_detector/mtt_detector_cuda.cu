@@ -103,11 +103,13 @@ template <int kTx, int kBits> Choice choice_of_lists(const DetectorShape& shape,
   if (lists == Lists::pooled) return choice_of_antennas<Traversal<kTx, kBits, true>>(shape);
   return choice_of_antennas<Traversal<kTx, kBits, false>>(shape);
 }
-template <int kTx, bool kPrior> Choice choice_of_scan(const DetectorShape& shape, const Config& config) {
-  return {scan_vectors<kTx, kPrior>, kTileVectors, mimo::groups_for(shape),
+template <int kTx, bool kPrior, bool kMixed = false>
+Choice choice_of_scan(const DetectorShape& shape, const Config& config) {
+  return {scan_vectors<kTx, kPrior, kMixed>, kTileVectors, mimo::groups_for(shape),
           mimo::output_bytes(shape) + Scan<kTx, kPrior>::bytes(shape.bits), config.lists == Lists::pooled};
 }
 template <int kTx> Choice choice_of_points(const DetectorShape& shape, const Config& config) {
+  if (shape.mixed) return choice_of_scan<kTx, true, true>(shape, config);
   if (shape.prior) return choice_of_scan<kTx, true>(shape, config);
   if (config.variant == Variant::paper) return choice_of_scan<kTx, false>(shape, config);
   if (shape.bits == 2) return choice_of_lists<kTx, 2>(shape, config.lists);

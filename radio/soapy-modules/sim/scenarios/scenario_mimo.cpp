@@ -69,11 +69,22 @@ std::vector<double> near_profile(double rate_hz) {
   return powers;
 }
 
+/// Of all antennas, or of each.
+AntennaBits mimo_modulation(const Arguments& args, std::int64_t tx) {
+  constexpr std::string_view kNames[] = {"qpsk", "16qam", "64qam", "256qam", AntennaBits::kSilent};
+  std::vector<std::string> words;
+  for (const std::size_t word : args.choices("modulation", "16qam", kNames, tx, "each transmit antenna"))
+    words.emplace_back(kNames[word]);
+  const auto bits = AntennaBits::of_words(words, tx);
+  if (bits->most() == 0) refuse("modulation", args.text("modulation", ""), "one antenna has to send data");
+  return *bits;
+}
+
 MimoOptions mimo_options(const Setting& setting) {
   const Arguments& args = setting.arguments;
   MimoOptions options;
   options.format = mimo_format(args);
-  options.modulation = static_cast<Modulation>(args.choice("modulation", "16qam", enum_names(Modulation{})));
+  options.modulation = mimo_modulation(args, options.format.tx);
   options.code = word_code(args);
   if (options.code && options.code->n() > options.format.bits(options.modulation))
     refuse(args.number("nr_e") ? "nr_e" : "code", args.text(args.number("nr_e") ? "nr_e" : "code", ""),
