@@ -343,6 +343,12 @@ def stage(entry: Literal["ofdm_clock"], /, *, carriers: int = ..., fft: int = ..
     "measures the error of a transmitter's sampling clock and removes what it does to OFDM frames"
 
 @overload
+def stage(entry: Literal["mimo_modulation"], /, *, announced: bool = ..., carriers: int = ..., fft: int = ...,
+          frame: int = ..., margin: float = ..., modulation: Any = ..., pilot_every: int = ..., prefix: int = ...,
+          tx: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+    'reads which modulation each antenna of an OFDM transmitter announces'
+
+@overload
 def stage(entry: Literal["mimo_channel_estimator"], /, *, carriers: int = ..., delay_spread: int = ...,
           doppler: Any = ..., em: int = ..., fft: int = ..., frame: int = ..., group: int = ..., max_taps: int = ...,
           modulation: Any = ..., pilot_every: int = ..., prefix: int = ..., snr: Any = ..., span: Any = ...,
@@ -408,7 +414,7 @@ def stage(entry: Literal["merge_words"], /, *, name: str = ..., from_: str | Map
     'puts the words of a second pass in the place of those that failed'
 
 @overload
-def stage(entry: Literal["ofdm_modulator"], /, *, amplitude: float = ..., carriers: int = ...,
+def stage(entry: Literal["ofdm_modulator"], /, *, amplitude: float = ..., announce: bool = ..., carriers: int = ...,
           code: str | float | bool = ..., crc: Literal['none', '16', '24a', '24b'] = ..., fft: int = ...,
           frame: int = ..., modulation: Any = ..., nr: Mapping[str, Any] = ...,
           payload: Literal['pn9', 'pn15', 'pn23'] = ..., pilot_every: int = ..., prefix: int = ..., tx: int = ...,

@@ -63,6 +63,18 @@ struct OfdmFormat {
   friend bool operator==(const OfdmFormat&, const OfdmFormat&) = default;
 };
 
+/// How a transmitter announces the modulation of each antenna: its carriers of the synchronisation symbol are multiplied
+/// with the signs of a number.
+struct OfdmAnnouncement {
+  static constexpr int kNumbers = 16;
+  static constexpr int kNone = 0;    // nothing is announced; all signs are 1
+  static constexpr int kSilent = 5;  // 1 … 4: 2, 4, 6, 8 bits a point; larger ones mean nothing yet
+
+  static constexpr int number_of(int bits) noexcept { return bits == 0 ? kSilent : bits / 2; }
+  /// Sign of the antenna's j-th carrier, counted upwards from 0: [count].
+  static std::vector<float> signs(int number, std::int64_t count);
+};
+
 /// The known values of a frame, by carrier, relative to data of power 1 per antenna.
 class OfdmReference {
  public:
@@ -72,6 +84,8 @@ class OfdmReference {
   /// equal.
   std::span<const float> sync() const noexcept { return sync_; }
   int sync_antenna(std::int64_t c) const noexcept;  // the antenna that sends it; -1: none
+  /// Which of that antenna's carriers it is, counted upwards from 0.
+  std::int64_t sync_number(std::int64_t c) const noexcept;
   /// [carrier]: -1 or 1; antenna a sends it on training symbol t times cover(a, t) = exp(-2 pi j a t / tx).
   std::span<const float> training() const noexcept { return training_; }
   cf32 cover(std::int64_t a, std::int64_t t) const noexcept;
@@ -97,7 +111,8 @@ void put_symbol(const OfdmFormat& format, const FftPlan& plan, std::int64_t symb
 class OfdmFrameMaker {
  public:
   /// `modulation`: of each antenna; one that is silent still sends what is known.
-  OfdmFrameMaker(const OfdmFormat& format, const AntennaBits& modulation, double amplitude = 1);
+  /// `announce`: the modulations are announced.
+  OfdmFrameMaker(const OfdmFormat& format, const AntennaBits& modulation, double amplitude = 1, bool announce = false);
   OfdmFrameMaker(const OfdmFormat& format, Modulation modulation, double amplitude = 1)
       : OfdmFrameMaker(format, AntennaBits(modulation, format.tx), amplitude) {}
   std::size_t scratch_bytes() const noexcept;

@@ -91,12 +91,16 @@ class Format:
         words = encode(information.reshape(-1, K))
         return np.r_[words.T.reshape(-1), pn(15, np.arange(words.size, count))]
 
-    def known_carriers(self):
-        """[symbol][a][c]: all but data, which are 0."""
+    def known_carriers(self, announced=None):
+        """[symbol][a][c]: all but data, which are 0. `announced`: the number of each antenna, if they are."""
         x = np.zeros((self.symbols, self.tx, self.carriers), complex)
         even = np.flatnonzero(self.frequencies % 2 == 0)
         i = np.arange(len(even))
         x[0, i % self.tx, even] = np.sqrt(2 * self.tx) * known(20000 + i)
+        for antenna, number in enumerate(announced or []):
+            if number:
+                own = even[antenna::self.tx]
+                x[0, antenna, own] *= known(26000 + 331 * number + np.arange(len(own)))
         a, t = np.arange(self.tx)[:, None], np.arange(self.tx)
         cover = np.exp(-2j * np.pi * a * t / self.tx)  # [a][t]
         x[1:1 + self.tx] = cover.T[:, :, None] * known(4096 + np.arange(self.carriers))
@@ -105,10 +109,10 @@ class Format:
         x[1 + self.tx:, :, self.is_pilot] = values.reshape(self.data_symbols, pilots, self.tx).transpose(0, 2, 1)
         return x
 
-    def carriers_of(self, bits, modulation):
+    def carriers_of(self, bits, modulation, announce=False):
         """[symbol][a][c] of a frame's data bits."""
-        x = self.known_carriers()
         counts = self.antenna_bits(modulation)
+        x = self.known_carriers([count // 2 or 5 for count in counts] if announce else None)
         of_antennas = np.split(bits.reshape(-1, self.data_symbols, sum(counts)), np.cumsum(counts)[:-1], axis=-1)
         points = np.stack([mapped(own) for own in of_antennas], axis=-1)  # [i][d][a]
         x[1 + self.tx:, :, ~self.is_pilot] = points.transpose(1, 2, 0)
@@ -123,9 +127,9 @@ class Format:
         parts = [y[s][:, np.arange(-(self.prefix if s else first), self.fft) % self.fft] for s in range(self.symbols)]
         return np.concatenate(parts, axis=1)
 
-    def frame_of(self, information, modulation, code="none"):
+    def frame_of(self, information, modulation, code="none", announce=False):
         """[a][n] of one frame's information bits."""
-        return self.samples_of(self.carriers_of(self.data_bits(information, modulation, code), modulation))
+        return self.samples_of(self.carriers_of(self.data_bits(information, modulation, code), modulation, announce))
 
     def frames(self, count, modulation, code="none", payload=23):
         """[a][n]: frames 0, 1, … with the known payload."""

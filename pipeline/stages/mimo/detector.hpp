@@ -66,7 +66,8 @@ struct DetectorKeys {
   void fields(FieldVisitor& v) {
     v.field("modulation", modulation,
             {.help = "of all transmit antennas or, as a list, of each: qpsk, 16qam, 64qam, 256qam, mapped as in TS "
-                     "38.211, or silent; port: the input `modulation` has them"});
+                     "38.211, or silent; port: the input `modulation` has them",
+             .live = true});
     v.field(
         "max_modulation", max_modulation,
         {.help = "largest modulation that may come; its bits are the LLRs of a point. Empty: that of `modulation`"});

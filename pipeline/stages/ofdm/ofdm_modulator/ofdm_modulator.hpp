@@ -33,6 +33,7 @@ struct Config {
   WordChoice code{};
   PnName payload = PnName::pn23;
   double amplitude = 1;
+  bool announce = false;
 
   void fields(FieldVisitor& visitor);
 };

@@ -19,7 +19,7 @@ struct Frames::Pieces {
 };
 
 Frames::Frames(const Config& config, const AntennaBits& modulation)
-    : maker_(config.format, modulation, config.amplitude),
+    : maker_(config.format, modulation, config.amplitude, config.announce),
       bits_(config.format.bits(modulation), config.code.words(), order_of(config.payload)) {}
 
 std::size_t Frames::scratch_bytes() const noexcept {

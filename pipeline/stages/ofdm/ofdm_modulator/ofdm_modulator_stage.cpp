@@ -85,7 +85,10 @@ void Config::fields(FieldVisitor& v) {
   v.field(
       "modulation", modulation,
       {.help = "of all antennas or, as a list, of each: qpsk, 16qam, 64qam, 256qam, mapped as in TS 38.211, or silent: "
-               "no data"});
+               "no data",
+       .live = true});
+  v.field("announce", announce,
+          {.help = "the synchronisation symbol says which modulation each antenna has", .live = true});
   code_fields(v, code);
   v.field("payload", payload, {.help = "pseudo-random payload, which continues from frame to frame"});
 }

@@ -159,7 +159,9 @@ TEST(OfdmModulator, AntennasMayDiffer) {
 }
 
 TEST(OfdmModulator, FarOutFramesGoOn) {
-  const Config config{.format = kFormat, .payload = PnName::pn9};
+  Config config;
+  config.format = kFormat;
+  config.payload = PnName::pn9;
   const Frames frames(config, AntennaBits(Modulation::qpsk, kFormat.tx));
   std::vector<std::byte> scratch(frames.scratch_bytes());
   const auto at = [&](std::int64_t frame) {

@@ -17,6 +17,8 @@ namespace iqd::sim {
 struct MimoOptions {
   OfdmFormat format;
   AntennaBits modulation{Modulation::qam16, 2};
+  AntennaBits modulation_odd{Modulation::qam16, 2};  // of frames 1, 3, …
+  bool announce = false;                             // the modulations
   std::optional<WordCode> code{};
   int order = 23;  // of the payload's pseudo-random sequence
   std::int64_t frames = 16;
