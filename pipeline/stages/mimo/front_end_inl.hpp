@@ -69,8 +69,17 @@ inline void clear_prior(Front& f) {
       for (Real& cost : of_axis) cost.set(all(0));
   }
 }
-/// Levels that the alphabets of this channel's antennas do not have cost infinitely much.
-inline void exclude_levels(Front& f) {
+/// The alphabets of each lane's item; brings columns to their scale.
+HWY_NOINLINE inline void load_alphabets(Front& f, const DetectorShape& shape, const DetectorJob& job,
+                                        const std::int64_t* items) {
+  for (int l = 0; l < lanes(); ++l) {
+    const Alphabets sent = alphabets_of(shape, job, items[l]);
+    for (int t = 0; t < f.tx; ++t) f.sent[t].at[l] = static_cast<float>(sent.of(t).bits);
+  }
+  scale_columns(f);
+}
+/// Levels that an antenna's alphabet does not have cost infinitely much.
+HWY_NOINLINE inline void exclude_levels(Front& f) {
   for (int row = 0; row < f.tx; ++row) {
     for (int l = 0; l < lanes(); ++l) {
       const Alphabet alphabet = alphabet_of(f, row, l);
@@ -78,20 +87,27 @@ inline void exclude_levels(Front& f) {
       f.silent[row].at[l] = alphabet.is_silent();
     }
     for (auto& of_axis : f.level_cost[row])
-      for (int i = 0; i < 1 << f.bits / 2; ++i) of_axis[i].set(cost_if_absent(f, row, i));
+      for (int i = 0; i < 1 << f.bits / 2; ++i) {
+        const V cost = f.has_prior ? of_axis[i].get() : all(0);
+        of_axis[i].set(hn::Add(cost, cost_if_absent(f, row, i)));
+      }
   }
 }
-/// The priors of a vector's antenna, as those of the largest alphabet's bits; known bits have none.
-inline void load_mixed_prior(Front& f, int row, int lane, const float* symbol) {
-  const Alphabet alphabet = alphabet_of(f, row, lane);
-  for (int b = 0; b < f.bits; ++b) {
-    const int own = alphabet.own(b / 2);
-    const float llr = own < 0 || f.erased.at[lane] > 0 ? 0 : usable_prior(symbol[2 * own + b % 2]);
-    f.prior[row][b].at[lane] = alphabet.is_turned(own) ? -llr : llr;
-  }
+/// The priors of the largest alphabet's bits; known bits have none.
+HWY_NOINLINE inline void load_mixed_prior(Front& f, const float* prior) {
+  for (int row = 0; row < f.tx; ++row)
+    for (int l = 0; l < lanes(); ++l) {
+      const float* const symbol = prior + (f.vector[l] * f.tx + static_cast<int>(f.antenna[row].at[l])) * f.bits;
+      const Alphabet alphabet = alphabet_of(f, row, l);
+      for (int b = 0; b < f.bits; ++b) {
+        const int own = alphabet.own(b / 2);
+        const float llr = own < 0 || f.erased.at[l] > 0 ? 0 : usable_prior(symbol[2 * own + b % 2]);
+        f.prior[row][b].at[l] = alphabet.is_turned(own) ? -llr : llr;
+      }
+    }
 }
 /// Brings the LLRs and priors of the largest alphabet's bits to those of the antennas; the others are 0.
-inline void give_own_bits(Front& f) {
+HWY_NOINLINE inline void give_own_bits(Front& f) {
   for (int row = 0; row < f.tx; ++row)
     for (int l = 0; l < lanes(); ++l) {
       const Alphabet alphabet = alphabet_of(f, row, l);
@@ -107,13 +123,10 @@ inline void give_own_bits(Front& f) {
 inline void load_prior(Front& f, const float* prior) {
   const int half = f.bits / 2;
   const V noise = hn::Min(f.noise.get(), all(kMostPriorNoise));
+  if (f.mixed) load_mixed_prior(f, prior);
   for (int row = 0; row < f.tx; ++row) {
-    for (int l = 0; l < lanes(); ++l) {
+    for (int l = 0; !f.mixed && l < lanes(); ++l) {
       const float* const symbol = prior + (f.vector[l] * f.tx + static_cast<int>(f.antenna[row].at[l])) * f.bits;
-      if (f.mixed) {
-        load_mixed_prior(f, row, l, symbol);
-        continue;
-      }
       for (int b = 0; b < f.bits; ++b) f.prior[row][b].at[l] = f.erased.at[l] > 0 ? 0 : usable_prior(symbol[b]);
     }
     for (int axis = 0; axis < 2; ++axis)
@@ -123,10 +136,10 @@ inline void load_prior(Front& f, const float* prior) {
           const V llr = f.prior[row][2 * b + axis].get();
           cost = hn::Add(cost, hn::Max(all(0), (i >> (half - 1 - b) & 1) != 0 ? llr : hn::Neg(llr)));
         }
-        cost = hn::Mul(cost, noise);
-        f.level_cost[row][axis][i].set(f.mixed ? hn::Add(cost, cost_if_absent(f, row, i)) : cost);
+        f.level_cost[row][axis][i].set(hn::Mul(cost, noise));
       }
   }
+  if (f.mixed) exclude_levels(f);
 }
 
 template <class T> HWY_INLINE V rounded_to(V llr, float scale) {
@@ -210,11 +223,9 @@ template <class Search> std::int64_t detect_all(const DetectorShape& shape, cons
       at[l] = static_cast<std::int32_t>((runs.channel(of_lane(l)) - channel) * 2 * f.rx * f.tx);
     load_channel(f, h + channel * 2 * f.rx * f.tx, hn::Load(I(), at));
     if (f.mixed) {
-      for (int l = 0; l < lanes(); ++l) {
-        const Alphabets sent = alphabets_of(shape, job, runs.first(of_lane(l)) / shape.vectors);
-        for (int t = 0; t < f.tx; ++t) f.sent[t].at[l] = static_cast<float>(sent.of(t).bits);
-      }
-      scale_columns(f);
+      std::int64_t items[kMostLanes];
+      for (int l = 0; l < lanes(); ++l) items[l] = runs.first(of_lane(l)) / shape.vectors;
+      load_alphabets(f, shape, job, items);
     }
     decompose(f);
     if (f.mixed) exclude_levels(f);
