@@ -185,7 +185,10 @@ template <int kTx> __device__ Triangle<kTx> triangulate_vector(const Tile& tile,
                                                                bool mixed = false, const Alphabets& alphabets = {}) {
   if (shape.rx == kTx && shape.tx == kTx) {
     auto r = scaled(received<kTx, kTx, true>(tile, shape));
-    if (mixed) scale_columns(alphabets, r);
+    if (mixed) {  // where an antenna is silent, a part of y is outside of Q
+      scale_columns(alphabets, r);
+      return triangulate<false>(r, shape.bits);
+    }
     return triangulate<true>(r, shape.bits);
   }
   auto r = scaled(received<kTx, kMostAntennas, false>(tile, shape));
