@@ -255,7 +255,8 @@ class Pipelines(unittest.TestCase):
     def test_mimo_adaptive(self):
         self.check("mimo_adaptive")
         messages, pipelines, _ = self.run_for_a_moment("mimo_adaptive", ["bits", "modulation"])
-        seen = {tuple(map(int, own)) for _, x in messages["modulation"] for own in x}
+        seen = {tuple(map(int, own)) for m, x in messages["modulation"]
+                for own in np.frombuffer(x, np.uint8).reshape(m["shape"])}
         self.assertEqual(seen, {(6, 6, 4, 4), (4, 0, 2, 2)})
         counted = self.counted(pipelines, "ber_meter")
         self.assertGreater(counted["packets"], 100)
