@@ -161,7 +161,7 @@ inline std::vector<InputSpec> detector_inputs() {
            .optional = true,
            .nested = true,
            .example = {{"tx", 4}, {"bit", 2}}},
-          {.name = "modulation", .elements = {Element::u8}, .dims = "[frame][tx]", .optional = true, .nested = true}};
+          {.name = "modulation", .elements = {Element::u8}, .dims = "[vector][tx]", .optional = true, .nested = true}};
 }
 inline std::vector<OutputSpec> detector_outputs() {
   return {{.name = "llr"},
