@@ -19,18 +19,28 @@ namespace {
 /// Checks that each of the stage's inputs has an array that a plan can be made for.
 bool are_there(const StageEntry& entry, const std::vector<StageInput>& inputs, const Section& section) {
   const std::size_t before = section.problems().size();
-  for (std::size_t i = inputs.size(); i < entry.inputs.size(); ++i)
-    if (!entry.inputs[i].optional) section.problem(entry.inputs[i].name, "is missing");
+  const auto is_given = [&](const InputSpec& spec) {
+    for (std::size_t i = 0; i < std::min(inputs.size(), entry.inputs.size()); ++i)
+      if (&inputs[i].spec(entry, i) == &spec) return true;
+    return false;
+  };
+  for (const InputSpec& spec : entry.inputs)
+    if (!spec.optional && !is_given(spec)) section.problem(spec.name, "is missing");
   if (inputs.size() > entry.inputs.size() || inputs.empty())
     section.problem("", fmt::format("has {} input(s), but {} are given", entry.inputs.size(), inputs.size()));
   if (section.problems().size() > before) return false;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (const std::string fault = fault_of(inputs[i].shape, inputs[i].length); !fault.empty())
-      section.problem(entry.inputs[i].name, fault);
+      section.problem(inputs[i].spec(entry, i).name, fault);
   return section.problems().size() == before;
 }
 
 }  // namespace
+
+const InputSpec& StageInput::spec(const StageEntry& entry, std::size_t place) const {
+  const auto found = std::ranges::find(entry.inputs, std::string_view(name), &InputSpec::name);
+  return found != entry.inputs.end() ? *found : entry.inputs[place];
+}
 
 std::optional<Connections> usual_connections(const StageEntry& entry, std::span<const StageEntry* const> before) {
   const InputSpec* const input = only_input(entry.inputs);
@@ -127,7 +137,7 @@ void ArrayPlan::check_keys(const ChainedStage& first, std::span<const ChainedSta
 bool ArrayPlan::add_chain(Planner& planner, std::vector<ReadStage>& chain) {
   Connections from;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    const std::string name(chain.front().entry->inputs[i].name);
+    const std::string name(inputs_[i].spec(*chain.front().entry, i).name);
     Rate rate;
     if (inputs_[i].shape.axis == Axis::stream && length_ > 0)
       rate = Rate{}.times(std::max<std::int64_t>(inputs_[i].length, 1), length_);
@@ -154,8 +164,13 @@ bool ArrayPlan::add_chain(Planner& planner, std::vector<ReadStage>& chain) {
 bool ArrayPlan::share_items(const StageEntry& entry, std::int64_t block, const Section& section) {
   std::vector<PortShape> shapes;
   std::vector<std::int64_t> lengths;
-  for (const StageInput& in : inputs_) shapes.push_back(in.shape), lengths.push_back(in.length);
-  if (!accept_lengths(entry.inputs, shapes, lengths, length_, block, section)) return false;
+  std::vector<InputSpec> specs;
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    shapes.push_back(inputs_[i].shape);
+    lengths.push_back(inputs_[i].length);
+    specs.push_back(inputs_[i].spec(entry, i));
+  }
+  if (!accept_lengths(specs, shapes, lengths, length_, block, section)) return false;
   for (StageInput& in : inputs_)
     if (in.shape.axis == Axis::counted)
       in.shape.most = in.length > 1 && length_ > 0 ? ceil_div(block, length_ / in.length) : 1;

@@ -20,7 +20,10 @@ struct StageInput {
   PortShape shape;
   std::int64_t length = 0;
   std::vector<std::byte> data;
+  std::string name{};  // of the stage's input; empty: the one in its place
 
+  /// The stage's input that this is for, as number `place` of those given.
+  const InputSpec& spec(const StageEntry& entry, std::size_t place) const;
   std::int64_t row_bytes() const noexcept { return length * shape.item_bytes(); }
 };
 

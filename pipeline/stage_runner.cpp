@@ -17,7 +17,7 @@ bool are_whole(const StageEntry& entry, const std::vector<StageInput>& inputs, P
     const std::int64_t bytes = in.row_bytes() * in.shape.row_count();
     if (std::ssize(in.data) == bytes) continue;
     problems.push_back({{std::string(entry.name)},
-                        std::string(entry.inputs[i].name),
+                        std::string(in.spec(entry, i).name),
                         fmt::format("has {} bytes, but {} with {} of [{}] takes {}", in.data.size(), in.shape.text(),
                                     in.length, in.shape.axis_name, bytes)});
   }
@@ -27,7 +27,7 @@ bool are_whole(const StageEntry& entry, const std::vector<StageInput>& inputs, P
 /// The arrays without their data.
 std::vector<StageInput> layouts_of(const std::vector<StageInput>& inputs) {
   std::vector<StageInput> layouts;
-  for (const StageInput& in : inputs) layouts.push_back({in.shape, in.length, {}});
+  for (const StageInput& in : inputs) layouts.push_back({in.shape, in.length, {}, in.name});
   return layouts;
 }
 

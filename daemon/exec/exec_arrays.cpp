@@ -9,14 +9,17 @@
 #include "daemon/command/array_port.hpp"
 #include "daemon/command/commands.hpp"
 #include "daemon/exec/exec_request.hpp"
+#include "pipeline/plan/shape_check.hpp"
 #include "pipeline/stage/stage.hpp"
 
 namespace iqd {
 namespace {
 
-/// A file for each port, by the stage's name of the port; a stage's only port may also be called `alias` or be left out.
-template <class Specs>
-std::vector<std::string> files_of(const std::vector<PortFile>& given, const Specs& specs, std::string_view alias) {
+/// A file for each port, by the stage's name of the port; a stage's only port (null: there are several) may also be
+/// called `alias` or be left out.
+template <class Specs> std::vector<std::string> files_of(const std::vector<PortFile>& given, const Specs& specs,
+                                                         const typename Specs::value_type* only,
+                                                         std::string_view alias) {
   std::vector<std::string> files(specs.size());
   for (const PortFile& item : given) {
     const std::string name = item.port.empty() ? std::string(alias) : item.port;
@@ -24,7 +27,7 @@ std::vector<std::string> files_of(const std::vector<PortFile>& given, const Spec
     std::size_t at = specs.size();
     for (std::size_t s = 0; s < specs.size(); ++s) {
       known += fmt::format("{}{}", s ? ", " : "", specs[s].name);
-      if (specs[s].name == name || (specs.size() == 1 && name == alias)) at = s;
+      if (specs[s].name == name || (&specs[s] == only && name == alias)) at = s;
     }
     if (at == specs.size())
       throw UsageError(item.port.empty()
@@ -44,7 +47,7 @@ struct Arrays {
 };
 
 Arrays read_arrays(const std::vector<PortFile>& from, const StageEntry& entry, double rate) {
-  const std::vector<std::string> in = files_of(from, entry.inputs, "in");
+  const std::vector<std::string> in = files_of(from, entry.inputs, only_input(entry.inputs), "in");
   std::vector<NpyArray> arrays;
   std::vector<InputSpec> given;
   for (std::size_t i = 0; i < in.size(); ++i) {
@@ -57,7 +60,10 @@ Arrays read_arrays(const std::vector<PortFile>& from, const StageEntry& entry, d
   }
   given = agreed(arrays, std::move(given));
   Arrays read;
-  for (std::size_t i = 0; i < arrays.size(); ++i) read.inputs.push_back(as_input(arrays[i], given[i], rate));
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    read.inputs.push_back(as_input(arrays[i], given[i], rate));
+    read.inputs.back().name = given[i].name;
+  }
   read.one_item = !in.front().empty() && is_one_item(arrays.front(), given.front());
   return read;
 }
@@ -128,7 +134,8 @@ Exit run_on_arrays(const ExecRequest& request, const std::vector<ExecStage>& sta
     ports = ports_of(to, stages);
     for (const PortFile& port : ports) options.ports.push_back(port.port);
   } else {
-    const std::vector<std::string> out = files_of(to, entry.outputs, "out");
+    const std::vector<std::string> out =
+        files_of(to, entry.outputs, entry.outputs.size() == 1 ? &entry.outputs.front() : nullptr, "out");
     for (std::size_t o = 0; o < out.size(); ++o)
       if (!out[o].empty()) ports.push_back({std::string(entry.outputs[o].name), out[o]});
     for (const PortFile& port : ports) options.outputs.push_back(port.port);

@@ -312,8 +312,8 @@ def stage(entry: Literal["soqpsk_detector"], /, *, differential: bool = ..., llr
     'decides the bits of SOQPSK packets'
 
 @overload
-def stage(entry: Literal["ber_meter"], /, *, sequence: str | float | bool, words: Any = ..., name: str = ...,
-          from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+def stage(entry: Literal["ber_meter"], /, *, sequence: str | float | bool, modulation: Any = ..., words: Any = ...,
+          name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'counts bit and packet errors against a known sequence'
 
 @overload
@@ -344,44 +344,51 @@ def stage(entry: Literal["ofdm_clock"], /, *, carriers: int = ..., fft: int = ..
     "measures the error of a transmitter's sampling clock and removes what it does to OFDM frames"
 
 @overload
+def stage(entry: Literal["mimo_modulation"], /, *, announced: bool = ..., carriers: int = ..., fft: int = ...,
+          frame: int = ..., margin: float = ..., modulation: Any = ..., pilot_every: int = ..., prefix: int = ...,
+          tx: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+    'reads which modulation each antenna of an OFDM transmitter announces'
+
+@overload
 def stage(entry: Literal["mimo_channel_estimator"], /, *, carriers: int = ..., delay_spread: int = ...,
           doppler: Any = ..., em: int = ..., fft: int = ..., frame: int = ..., group: int = ..., max_taps: int = ...,
           midambles: int = ..., pilot_every: int = ..., prefix: int = ..., snr: Any = ..., span: Any = ...,
           step: float = ..., tail: bool = ..., time_functions: int = ..., track: Literal['hold', 'frame'] = ...,
+          modulation: Any = ..., pilot_every: int = ..., prefix: int = ..., snr: Any = ..., span: Any = ...,
+          step: float = ..., time_functions: int = ..., track: Literal['hold', 'frame'] = ...,
           track_phase: bool = ..., tx: int = ..., whiten: Literal['off', 'band', 'groups', False] = ...,
           name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     "estimates channel and noise of OFDM frames and removes the pilots' common phase"
 
 @overload
 def stage(entry: Literal["mtt_detector"], /, *, extrinsic: bool = ..., lists: Literal['own', 'pooled'] = ...,
-          llr: Literal['f32', 'f16', 'i8'] = ..., llr_scale: float = ...,
-          modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ..., variant: Literal['fast', 'paper'] = ...,
-          name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+          llr: Literal['f32', 'f16', 'i8'] = ..., llr_scale: float = ..., max_modulation: str | float | bool = ...,
+          modulation: Any = ..., variant: Literal['fast', 'paper'] = ..., name: str = ...,
+          from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'soft MIMO detection by multi-pass trellis traversal'
 
 @overload
 def stage(entry: Literal["exhaustive_detector"], /, *, extrinsic: bool = ..., llr: Literal['f32', 'f16', 'i8'] = ...,
-          llr_scale: float = ..., modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ..., name: str = ...,
+          llr_scale: float = ..., max_modulation: str | float | bool = ..., modulation: Any = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'exact (max-log) soft MIMO detection, by exhaustive search'
 
 @overload
 def stage(entry: Literal["kbest_detector"], /, *, clip: float = ..., extrinsic: bool = ...,
-          llr: Literal['f32', 'f16', 'i8'] = ..., llr_scale: float = ...,
-          modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ..., survivors: int = ..., name: str = ...,
-          from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+          llr: Literal['f32', 'f16', 'i8'] = ..., llr_scale: float = ..., max_modulation: str | float | bool = ...,
+          modulation: Any = ..., survivors: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
+          backend: str = ...) -> Stage:
     'soft MIMO detection with the K best paths'
 
 @overload
 def stage(entry: Literal["one_pass_detector"], /, *, clip: float = ..., extrinsic: bool = ...,
-          llr: Literal['f32', 'f16', 'i8'] = ..., llr_scale: float = ...,
-          modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ..., name: str = ...,
-          from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+          llr: Literal['f32', 'f16', 'i8'] = ..., llr_scale: float = ..., max_modulation: str | float | bool = ...,
+          modulation: Any = ..., name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'soft MIMO detection by one pass through a trellis'
 
 @overload
 def stage(entry: Literal["lmmse_detector"], /, *, extrinsic: bool = ..., llr: Literal['f32', 'f16', 'i8'] = ...,
-          llr_scale: float = ..., modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ..., name: str = ...,
+          llr_scale: float = ..., max_modulation: str | float | bool = ..., modulation: Any = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'soft linear (LMMSE) MIMO detection'
 
@@ -410,12 +417,11 @@ def stage(entry: Literal["merge_words"], /, *, name: str = ..., from_: str | Map
     'puts the words of a second pass in the place of those that failed'
 
 @overload
-def stage(entry: Literal["ofdm_modulator"], /, *, amplitude: float = ..., carriers: int = ...,
+def stage(entry: Literal["ofdm_modulator"], /, *, amplitude: float = ..., announce: bool = ..., carriers: int = ...,
           code: str | float | bool = ..., crc: Literal['none', '16', '24a', '24b'] = ..., fft: int = ...,
-          frame: int = ..., midambles: int = ..., modulation: Literal['qpsk', '16qam', '64qam', '256qam'] = ...,
-          nr: Mapping[str, Any] = ..., payload: Literal['pn9', 'pn15', 'pn23'] = ..., pilot_every: int = ...,
-          prefix: int = ..., tx: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
-          backend: str = ...) -> Stage:
+          frame: int = ..., modulation: Any = ..., nr: Mapping[str, Any] = ...,
+          payload: Literal['pn9', 'pn15', 'pn23'] = ..., pilot_every: int = ..., prefix: int = ..., tx: int = ...,
+          name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'generates OFDM frames for several antennas, from bits or with pseudo-random payload'
 
 @overload

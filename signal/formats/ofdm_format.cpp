@@ -24,6 +24,7 @@ constexpr std::int64_t kTrainingBit = 4096;
 constexpr std::int64_t kMidambleBit = 8192;
 constexpr std::int64_t kPilotBit = 16384;
 constexpr std::int64_t kSyncBit = 20000;
+constexpr std::int64_t kAnnouncementBit = 26000, kAnnouncementStep = 331;
 
 std::vector<float> known_signs(std::int64_t first, std::int64_t count) {
   constexpr PnSequence pn(15);
@@ -75,6 +76,11 @@ std::optional<OfdmFormat::Fault> OfdmFormat::fault() const {
   return {};
 }
 
+std::vector<float> OfdmAnnouncement::signs(int number, std::int64_t count) {
+  if (number == kNone) return std::vector<float>(static_cast<std::size_t>(count), 1);
+  return known_signs(kAnnouncementBit + kAnnouncementStep * number, count);
+}
+
 OfdmReference::OfdmReference(const OfdmFormat& format)
     : format_(format),
       sync_(static_cast<std::size_t>(format.carriers)),
@@ -88,12 +94,20 @@ OfdmReference::OfdmReference(const OfdmFormat& format)
     if (format.frequency_of(c) % 2 == 0) sync_[static_cast<std::size_t>(c)] = amplitude * signs[i++];
 }
 
+namespace {
+/// Number of an even frequency among all of them.
+std::int64_t even_number(const OfdmFormat& format, std::int64_t frequency) {
+  const std::int64_t of_those_below = format.carriers / 4;  // even frequencies below 0
+  return of_those_below + frequency / 2 - (frequency > 0 ? 1 : 0);
+}
+}  // namespace
+
 int OfdmReference::sync_antenna(std::int64_t c) const noexcept {
   const std::int64_t frequency = format_.frequency_of(c);
-  if (frequency % 2 != 0) return -1;
-  const std::int64_t of_those_below = format_.carriers / 4;  // even frequencies below 0
-  const std::int64_t i = of_those_below + frequency / 2 - (frequency > 0 ? 1 : 0);
-  return static_cast<int>(i % format_.tx);
+  return frequency % 2 != 0 ? -1 : static_cast<int>(even_number(format_, frequency) % format_.tx);
+}
+std::int64_t OfdmReference::sync_number(std::int64_t c) const noexcept {
+  return even_number(format_, format_.frequency_of(c)) / format_.tx;
 }
 
 cf32 OfdmReference::cover(std::int64_t a, std::int64_t t) const noexcept {
@@ -129,14 +143,22 @@ void put_symbol(const OfdmFormat& format, const FftPlan& plan, std::int64_t symb
   for (std::int64_t n = 1; n <= prefix; ++n) y[-n] = work[(format.fft - n % format.fft) % format.fft];
 }
 
-OfdmFrameMaker::OfdmFrameMaker(const OfdmFormat& format, Modulation modulation, double amplitude)
+OfdmFrameMaker::OfdmFrameMaker(const OfdmFormat& format, const AntennaBits& modulation, double amplitude, bool announce)
     : format_(format),
       modulation_(modulation),
       plan_(format.fft, FftPlan::Direction::inverse),
       known_(static_cast<std::size_t>(format.symbols() * format.tx * format.fft)) {
   const double scale = amplitude / std::sqrt(static_cast<double>(format.carriers));
-  points_ = points_of(modulation, scale);
+  points_ = {cf32(0)};
+  for (const Modulation m : {Modulation::qpsk, Modulation::qam16, Modulation::qam64, Modulation::qam256}) {
+    const auto points = points_of(m, scale);
+    points_.insert(points_.end(), points.begin(), points.end());
+  }
   const OfdmReference reference(format);
+  std::vector<std::vector<float>> announced;  // [tx][number of its carrier]
+  for (std::int64_t a = 0; a < format.tx; ++a)
+    announced.push_back(OfdmAnnouncement::signs(
+        announce ? OfdmAnnouncement::number_of(modulation.of(a)) : OfdmAnnouncement::kNone, format.carriers));
   const auto put = [&](std::int64_t symbol, std::int64_t a, std::int64_t c, cf32 value) {
     const std::int64_t at = (symbol * format.tx + a) * format.fft + format.bin_of(c);
     known_[static_cast<std::size_t>(at)] = cf32(static_cast<float>(scale * static_cast<double>(value.real())),
@@ -146,7 +168,10 @@ OfdmFrameMaker::OfdmFrameMaker(const OfdmFormat& format, Modulation modulation, 
   std::int64_t pilot = 0;
   for (std::int64_t c = 0; c < format.carriers; ++c) {
     const auto at = static_cast<std::size_t>(c);
-    if (const int a = reference.sync_antenna(c); a >= 0) put(0, a, c, reference.sync()[at]);
+    if (const int a = reference.sync_antenna(c); a >= 0) {
+      const auto number = static_cast<std::size_t>(reference.sync_number(c));
+      put(0, a, c, reference.sync()[at] * announced[static_cast<std::size_t>(a)][number]);
+    }
     for (std::int64_t a = 0; a < format.tx; ++a)
       for (std::int64_t t = 0; t < format.tx; ++t) put(1 + t, a, c, reference.training()[at] * reference.cover(a, t));
     for (std::int32_t j = 0; j < comb.count; ++j)
@@ -172,13 +197,14 @@ void OfdmFrameMaker::fill(std::int64_t symbol, std::int64_t a, std::span<const s
   const Midambles comb = format_.comb();
   if (behind < 0 || comb.in(behind) >= 0) return;
   const std::int64_t d = comb.data_before(behind);
-  const int count = bits_of(modulation_);
-  const std::int64_t step = format_.data_symbols() * format_.tx * count;
-  const std::uint8_t* its = bits.data() + (d * format_.tx + a) * count;
+  const int count = modulation_.of(a), of_carrier = modulation_.sum();
+  const std::int64_t step = format_.data_symbols() * of_carrier;
+  const std::uint8_t* its = bits.data() + d * of_carrier + modulation_.before(a);
+  const cf32* const points = &points_[static_cast<std::size_t>(first_point(count))];
   for (std::size_t i = 0; i < data_bins_.size(); ++i, its += step) {
     unsigned number = 0;
     for (int b = 0; b < count; ++b) number = number << 1 | (its[b] & 1u);
-    bins[data_bins_[i]] = points_[number];
+    bins[data_bins_[i]] = points[number];
   }
 }
 

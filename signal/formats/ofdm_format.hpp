@@ -11,6 +11,7 @@
 
 #include "base/element.hpp"
 #include "signal/filters/fft_plan.hpp"
+#include "signal/formats/antenna_bits.hpp"
 #include "signal/formats/midambles.hpp"
 #include "signal/formats/qam.hpp"
 
@@ -65,9 +66,10 @@ struct OfdmFormat {
     return c % pilot_every == pilot_every / 2 && c / pilot_every < pilots();
   }
   std::int64_t pilot_carrier(std::int64_t i) const noexcept { return i * pilot_every + pilot_every / 2; }
-  /// Data bits of a frame. Bit b of antenna a on data carrier i, data symbol d is at ((i data_symbols + d) tx + a)
-  /// bits_of(modulation) + b.
-  std::int64_t bits(Modulation m) const noexcept { return data_carriers() * data_symbols() * tx * bits_of(m); }
+  /// Data bits of a frame. Bit b of antenna a on data carrier i, data symbol d is at (i data_symbols + d) m.sum() +
+  /// m.before(a) + b.
+  std::int64_t bits(const AntennaBits& m) const noexcept { return data_carriers() * data_symbols() * m.sum(); }
+  std::int64_t bits(Modulation m) const noexcept { return bits(AntennaBits(m, tx)); }
 
   /// What is wrong with the format, and with which key; empty if nothing is.
   struct Fault {
@@ -76,6 +78,18 @@ struct OfdmFormat {
   };
   std::optional<Fault> fault() const;
   friend bool operator==(const OfdmFormat&, const OfdmFormat&) = default;
+};
+
+/// How a transmitter announces the modulation of each antenna: its carriers of the synchronisation symbol are multiplied
+/// with the signs of a number.
+struct OfdmAnnouncement {
+  static constexpr int kNumbers = 16;
+  static constexpr int kNone = 0;    // nothing is announced; all signs are 1
+  static constexpr int kSilent = 5;  // 1 … 4: 2, 4, 6, 8 bits a point; larger ones mean nothing yet
+
+  static constexpr int number_of(int bits) noexcept { return bits == 0 ? kSilent : bits / 2; }
+  /// Sign of the antenna's j-th carrier, counted upwards from 0: [count].
+  static std::vector<float> signs(int number, std::int64_t count);
 };
 
 /// The known values of a frame, by carrier, relative to data of power 1 per antenna.
@@ -87,6 +101,8 @@ class OfdmReference {
   /// equal.
   std::span<const float> sync() const noexcept { return sync_; }
   int sync_antenna(std::int64_t c) const noexcept;  // the antenna that sends it; -1: none
+  /// Which of that antenna's carriers it is, counted upwards from 0.
+  std::int64_t sync_number(std::int64_t c) const noexcept;
   /// [carrier]: -1 or 1; antenna a sends it on training symbol t times cover(a, t) = exp(-2 pi j a t / tx).
   std::span<const float> training() const noexcept { return training_; }
   cf32 cover(std::int64_t a, std::int64_t t) const noexcept;
@@ -114,25 +130,31 @@ void put_symbol(const OfdmFormat& format, const FftPlan& plan, std::int64_t symb
 /// / sqrt(carriers) sum over c of X_c exp(2 pi j frequency(c) n / fft), so that an antenna's mean power is amplitude^2.
 class OfdmFrameMaker {
  public:
-  OfdmFrameMaker(const OfdmFormat& format, Modulation modulation, double amplitude = 1);
+  /// `modulation`: of each antenna; one that is silent still sends what is known.
+  /// `announce`: the modulations are announced.
+  OfdmFrameMaker(const OfdmFormat& format, const AntennaBits& modulation, double amplitude = 1, bool announce = false);
+  OfdmFrameMaker(const OfdmFormat& format, Modulation modulation, double amplitude = 1)
+      : OfdmFrameMaker(format, AntennaBits(modulation, format.tx), amplitude) {}
   std::size_t scratch_bytes() const noexcept;
   /// `bits`: [format.bits(modulation)], only the lowest bit of each counts. Any thread, each with its own scratch.
   void make(std::span<const std::uint8_t> bits, std::span<cf32* const> antennas, std::byte* scratch) const noexcept;
 
   const OfdmFormat& format() const noexcept { return format_; }
-  Modulation modulation() const noexcept { return modulation_; }
+  const AntennaBits& modulation() const noexcept { return modulation_; }
   /// [symbol][tx][bin]: the input of the transforms, with 0 in place of data.
   std::span<const cf32> known() const noexcept { return known_; }
   /// [data carrier]: its bin.
   std::span<const std::int32_t> data_bins() const noexcept { return data_bins_; }
-  /// [symbol number]: its value in the transform.
+  /// Of all alphabets, one after the other: the values in the transform, by symbol number.
   std::span<const cf32> points() const noexcept { return points_; }
+  /// Where the points of an alphabet begin: silence is one point, 0.
+  static constexpr int first_point(int bits) noexcept { return bits == 0 ? 0 : 1 + ((1 << bits) - 4) / 3; }
 
  private:
   void fill(std::int64_t symbol, std::int64_t a, std::span<const std::uint8_t> bits, cf32* bins) const noexcept;
 
   OfdmFormat format_;
-  Modulation modulation_;
+  AntennaBits modulation_;
   FftPlan plan_;
   std::vector<cf32> known_;
   std::vector<std::int32_t> data_bins_;

@@ -45,9 +45,12 @@ std::vector<float> noisy(const std::vector<std::uint8_t>& words) {
   return llr;
 }
 
-void expect_same(const StageInput& llr, const std::string& keys, std::int64_t block) {
-  const Ports cpu = run("ldpc_decoder", keys, {llr}, "cpu", block);
-  const Ports cuda = run("ldpc_decoder", keys, {llr}, "cuda", block);
+void expect_same(const StageInput& llr, const std::string& keys, std::int64_t block,
+                 const std::vector<StageInput>& others = {}) {
+  std::vector<StageInput> inputs{llr};
+  inputs.insert(inputs.end(), others.begin(), others.end());
+  const Ports cpu = run("ldpc_decoder", keys, inputs, "cpu", block);
+  const Ports cuda = run("ldpc_decoder", keys, inputs, "cuda", block);
   for (const char* port : {"bits", "iterations", "events", "posterior", "extrinsic", "failed"})
     EXPECT_EQ(cpu.at(port).joined(), cuda.at(port).joined()) << port << " " << keys << " " << block;
 }
@@ -82,6 +85,17 @@ TEST(LdpcOnCuda, WordsAreDecodedAlike) {
     for (const std::int64_t block : {0, 3}) {
       expect_same(ldpc_items(llr, {{"carrier", kN / 2}, {"bit", 12}}), keys, block);
       expect_same(ldpc_items(whole, {{"symbol", 2}, {"bit", 3 * kN}}), keys, block);
+    }
+  // Antennas that differ, in frames of up to six words; by the port each frame has others.
+  const std::vector<Dim> antennas{{"carrier", kN / 4}, {"symbol", 2}, {"tx", 3}, {"bit", 4}};
+  std::vector<std::uint8_t> sent;
+  for (std::size_t i = 0; i < 33; ++i) sent.push_back(static_cast<std::uint8_t>(i % 7 * 2 % 6));
+  for (const std::int64_t block : {0, 3})
+    for (const char* code : {"", ", nr: {k: 1000, e: 1500}, crc: 16"}) {
+      const auto keys = fmt::format("{{interleave: frame{}", code);
+      expect_same(ldpc_items(llr, antennas), keys + ", modulation: [16qam, qpsk, silent]}", block);
+      expect_same(ldpc_items(whole, antennas), keys + ", modulation: [qpsk, qpsk, 16qam]}", block);
+      expect_same(ldpc_items(llr, antennas), keys + "}", block, {ldpc_items(sent, {{"tx", 3}})});
     }
   std::vector<float> odd(llr.begin(), llr.begin() + 10 * (6 * kN + 5));
   expect_same(ldpc_items(odd, {{"n", 6 * kN + 5}}), "{interleave: frame}", 4);

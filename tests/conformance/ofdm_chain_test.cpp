@@ -121,6 +121,52 @@ std::map<std::string, Ports> receive_chain(const ChainCase& c, const ChainHeard&
   return all;
 }
 
+/// Frames whose antennas announce modulations, behind another channel each, in noise.
+std::vector<cf32> announcing_frames(const OfdmFormat& f, std::int64_t rx, std::int64_t count) {
+  std::mt19937 generator(3);
+  std::normal_distribution<float> normal(0, std::sqrt(0.5F));
+  const auto complex_normal = [&] { return cf32(normal(generator), normal(generator)); };
+  const OfdmReference reference(f);
+  std::vector<cf32> carriers;
+  for (std::int64_t frame = 0; frame < count; ++frame) {
+    std::vector<cf32> h;
+    for (std::int64_t i = 0; i < rx * f.tx; ++i) h.push_back(complex_normal());
+    for (std::int64_t s = 0; s < f.symbols(); ++s)
+      for (std::int64_t c = 0; c < f.carriers; ++c)
+        for (std::int64_t r = 0; r < rx; ++r) {
+          cf32 y = complex_normal();
+          for (std::int64_t a = 0; a < f.tx; ++a) {
+            cf32 x = 0;
+            if (s == 0 && reference.sync_antenna(c) == a)
+              x = reference.sync()[static_cast<std::size_t>(c)] *
+                  OfdmAnnouncement::signs(1 + static_cast<int>((frame + a) % 6),
+                                          f.carriers)[static_cast<std::size_t>(reference.sync_number(c))];
+            if (s > 0 && s <= f.tx) x = reference.training()[static_cast<std::size_t>(c)] * reference.cover(a, s - 1);
+            y += h[static_cast<std::size_t>(r * f.tx + a)] * x;
+          }
+          carriers.push_back(y);
+        }
+  }
+  return carriers;
+}
+
+TEST(AnnouncedModulation, IsReadAlikeOnCuda) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO MODULATION WAS READ ON CUDA: " << why;
+  for (const std::int64_t tx : {1, 2, 4, 8}) {
+    const OfdmFormat f{.fft = 256, .carriers = 180, .prefix = 18, .frame = 12 * 274 + 7, .tx = tx};
+    const auto carriers = items(announcing_frames(f, tx, 9), Element::cf32, "frame",
+                                {{"symbol", f.symbols()}, {"carrier", f.carriers}, {"rx", tx}});
+    for (const std::int64_t block : {0, 1, 4}) {
+      const Ports cpu = run("mimo_modulation", format_of(f), {carriers}, "cpu", block);
+      const Ports cuda = run("mimo_modulation", format_of(f), {carriers}, "cuda", block);
+      EXPECT_EQ(values<std::uint8_t>(cpu.at("modulation")), values<std::uint8_t>(cuda.at("modulation"))) << tx;
+      EXPECT_EQ(values<std::int64_t>(cpu.at("events")), values<std::int64_t>(cuda.at("events"))) << tx;
+      const auto a = values<float>(cpu.at("margin")), b = values<float>(cuda.at("margin"));
+      for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-4F * a[i]) << tx;
+    }
+  }
+}
+
 std::size_t errors(const ChainHeard& heard, const Ports& decoder) {
   const auto bits = values<std::uint8_t>(decoder.at("bits"));
   if (bits.size() != heard.information.size()) return std::max(bits.size(), heard.information.size());

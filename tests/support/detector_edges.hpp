@@ -163,7 +163,74 @@ inline void expect_prior_edges(const StageEntry& entry) {
   EXPECT_NE(wrong.complaints().find("input 'prior' has to have the 8 LLRs"), std::string::npos) << wrong.complaints();
 }
 
+/// Antennas with alphabets of their own: a list of equal ones is one for all, the port says the same for each vector,
+/// what an antenna does not send is 0, and a silent one is as good as none.
+inline void expect_alphabets(const StageEntry& entry) {
+  const Transmission equal = random_transmission(4, 2, 4, 20, 0.1);
+  DetectorUnderTest one(entry, "{modulation: 16qam}", 4, 2), list(entry, "{modulation: [16qam, 16qam]}", 4, 2);
+  EXPECT_TRUE(same_results(list.run(equal), one.run(equal)));
+
+  const std::vector<std::vector<int>> sent = {{4, 2}, {2, 4}, {0, 4}, {4, 0}, {2, 2}, {4, 4}, {0, 0}};
+  const char* const words[] = {"[16qam, qpsk]", "[qpsk, 16qam]", "[silent, 16qam]", "[16qam, silent]",
+                               "qpsk",          "16qam",         "silent"};
+  Transmission all = equal;
+  add_prior(all, 2);
+  for (std::int64_t v = 0; v < all.vectors(); ++v)
+    for (int t = 0; t < 2; ++t)
+      all.port.push_back(static_cast<std::uint8_t>(sent[static_cast<std::size_t>(v) % 7][static_cast<std::size_t>(t)]));
+  for (const char* const keys : {"", ", extrinsic: false", ", llr: i8"}) {
+    const auto stage = [&](const char* modulation, bool port) {
+      return DetectorUnderTest(entry, fmt::format("{{modulation: {}, max_modulation: 16qam{}}}", modulation, keys), 4,
+                               2, 4, port);
+    };
+    const Detected whole = stage("port", true).run(all);
+    EXPECT_EQ(whole.events, (std::array<std::int64_t, 2>{20, 0}));
+    for (std::size_t w = 0; w < 7; ++w) {
+      Transmission same = all;
+      same.port.clear();
+      const Detected got = stage(words[w], false).run(same);
+      for (std::int64_t v = static_cast<std::int64_t>(w); v < 20; v += 7) {
+        EXPECT_EQ(llrs_of_vector(got, all, v), llrs_of_vector(whole, all, v)) << words[w] << keys;
+        for (std::int64_t i = 0; i < 8; ++i) {
+          const auto at = static_cast<std::size_t>(8 * v + i);
+          EXPECT_EQ(got.bits[at], whole.bits[at]);
+          const bool is_sent = i % 4 < sent[w][static_cast<std::size_t>(i / 4)];
+          EXPECT_TRUE(is_sent || whole.llr[at] == 0) << words[w] << keys << i;
+          EXPECT_TRUE(is_sent || whole.bits[at] == 0) << words[w] << keys << i;
+        }
+      }
+    }
+  }
+
+  Transmission silent = mixed_transmission(4, {4, 0, 2}, 30, 0.1), without = silent;
+  without.tx = 2;
+  without.h.clear();
+  for (std::size_t i = 0; i < silent.h.size(); ++i)
+    if (i % 3 != 1) without.h.push_back(silent.h[i]);
+  const Detected got = DetectorUnderTest(entry, "{modulation: [16qam, silent, qpsk]}", 4, 3).run(silent);
+  const Detected want = DetectorUnderTest(entry, "{modulation: [16qam, qpsk]}", 4, 2).run(without);
+  for (std::size_t i = 0; i < want.llr.size(); ++i) {
+    const float wanted = want.llr[i], llr = got.llr[i / 8 * 12 + i % 8 + (i % 8 < 4 ? 0 : 4)];
+    EXPECT_NEAR(llr, wanted, 2e-3F * std::max(1.0F, std::abs(wanted))) << i;
+  }
+
+  const auto complaints = [&entry](const std::string& keys, bool port = false) {
+    return DetectorUnderTest(entry, keys, 4, 2, 0, port).complaints();
+  };
+  const auto expect_complaint = [](const std::string& text, const char* part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  expect_complaint(complaints("{modulation: [qpsk, 16qam, qpsk]}"), "one for all 2 antennas or one for each");
+  expect_complaint(complaints("{modulation: 8psk}"), "modulation: has to be qpsk");
+  expect_complaint(complaints("{modulation: silent}"), "max_modulation: has to be the largest");
+  expect_complaint(complaints("{modulation: 16qam, max_modulation: qpsk}"), "max_modulation: has to be the largest");
+  expect_complaint(complaints("{modulation: port, max_modulation: 16qam}"), "needs the input 'modulation'");
+  expect_complaint(complaints("{modulation: port}", true), "max_modulation: has to be the largest");
+  expect_complaint(complaints("{modulation: qpsk}", true), "is read with `modulation: port` only");
+}
+
 inline void expect_detector_manners(const StageEntry& entry) {
+  expect_alphabets(entry);
   expect_prior_edges(entry);
   expect_erasures(entry);
   expect_no_scale(entry);

@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <complex>
 #include <cstring>
 #include <random>
@@ -21,6 +23,7 @@ namespace iqd::testing {
 
 /// Symbols by number, of power 1, from the definition of TS 38.211: (1 - 2 b0) [4 - (1 - 2 b2) [2 - (1 - 2 b4)]] …
 inline std::vector<std::complex<double>> constellation(int bits) {
+  if (bits == 0) return {0.0};
   std::vector<std::complex<double>> points;
   double power = 0;
   for (int q = 0; q < 1 << bits; ++q) {
@@ -38,14 +41,23 @@ inline std::vector<std::complex<double>> constellation(int bits) {
 }
 
 /// y = H s + w, and what was sent: y [vector][rx], h [group][rx][tx], noise [1], symbols [vector][tx]. `prior`:
-/// [vector][tx][bit], or empty.
+/// [vector][tx][bit], or empty. `sent`: bits of each antenna's points, if not all have `bits`.
 struct Transmission {
   int rx = 4, tx = 4, bits = 2;
   std::vector<cf32> y, h;
   std::vector<float> noise;
   std::vector<int> symbols;
   std::vector<float> prior = {};
+  std::vector<int> sent = {};
+  std::vector<std::uint8_t> port = {};  // [vector][tx]: the input `modulation`
 
+  int bits_of(int t) const { return sent.empty() ? bits : sent[static_cast<std::size_t>(t)]; }
+  std::vector<std::complex<double>> points_of(int t) const { return constellation(bits_of(t)); }
+  /// By how much a column of the channel is larger in the largest alphabet's scale.
+  double gain_of(int t) const {
+    const auto power = [](int b) { return (std::exp2(b) - 1) / 3; };
+    return bits_of(t) == 0 ? 0 : std::sqrt(power(bits) / power(bits_of(t)));
+  }
   std::int64_t vectors() const { return std::ssize(y) / rx; }
   std::int64_t groups() const { return std::ssize(h) / rx / tx; }
   std::complex<double> y_at(std::int64_t v, int n) const { return y[static_cast<std::size_t>(v * rx + n)]; }
@@ -59,9 +71,9 @@ struct Transmission {
   /// Of symbol number q: noise times the LLRs that it contradicts.
   double prior_cost(std::int64_t v, int t, int q) const {
     double cost = 0;
-    for (int b = 0; b < bits; ++b) {
+    for (int b = 0; b < bits_of(t); ++b) {
       const double llr = prior_at(v, t, b);
-      cost += std::max(0.0, (q >> (bits - 1 - b) & 1) != 0 ? llr : -llr);
+      cost += std::max(0.0, (q >> (bits_of(t) - 1 - b) & 1) != 0 ? llr : -llr);
     }
     return cost * noise_at(v);
   }
@@ -95,13 +107,36 @@ inline Transmission random_transmission(int rx, int tx, int bits, std::int64_t v
   return x;
 }
 
+/// The same with an alphabet of its own for each antenna.
+inline Transmission mixed_transmission(int rx, const std::vector<int>& sent, std::int64_t vectors, double noise,
+                                       unsigned seed = 1) {
+  const auto tx = static_cast<int>(sent.size());
+  Transmission x = random_transmission(rx, tx, *std::max_element(sent.begin(), sent.end()), vectors, noise, 0, seed);
+  const Transmission full = x;
+  x.sent = sent;
+  for (std::int64_t v = 0; v < vectors; ++v)
+    for (int t = 0; t < tx; ++t) {
+      int& symbol = x.symbols[static_cast<std::size_t>(v * tx + t)];
+      const auto before = full.points_of(t)[static_cast<std::size_t>(symbol)];
+      symbol >>= x.bits - x.bits_of(t);
+      const auto after = x.points_of(t)[static_cast<std::size_t>(symbol)];
+      for (int n = 0; n < rx; ++n)
+        x.y[static_cast<std::size_t>(v * rx + n)] += cf32(x.h_at(v, n, t) * (after - before));
+    }
+  return x;
+}
+
 /// As a decoder gives them: for the bits that were sent, of this strength in the mean, and some of them wrong.
 inline void add_prior(Transmission& x, double strength) {
   std::mt19937 engine(7);
   std::normal_distribution<double> llr(strength, std::sqrt(2 * strength));
-  for (const int symbol : x.symbols)
-    for (int b = x.bits - 1; b >= 0; --b)
-      x.prior.push_back(static_cast<float>((symbol >> b & 1) != 0 ? -llr(engine) : llr(engine)));
+  for (std::size_t i = 0; i < x.symbols.size(); ++i) {
+    const int bits = x.bits_of(static_cast<int>(i % static_cast<std::size_t>(x.tx)));
+    for (int b = bits - 1; b >= bits - x.bits; --b) {
+      const auto strong = static_cast<float>(llr(engine));
+      x.prior.push_back(b >= 0 && (x.symbols[i] >> b & 1) != 0 ? -strong : strong);  // also for bits that are not there
+    }
+  }
 }
 
 struct Detected {
@@ -113,8 +148,9 @@ struct Detected {
 
 class DetectorUnderTest {
  public:
-  /// `yaml`: the stage's keys. `prior_bits`: of a symbol, if there is a prior.
-  DetectorUnderTest(const StageEntry& entry, const std::string& yaml, int rx, int tx, int prior_bits = 0)
+  /// `yaml`: the stage's keys. `prior_bits`: of a symbol, if there is a prior. `by_port`: there is an input `modulation`.
+  DetectorUnderTest(const StageEntry& entry, const std::string& yaml, int rx, int tx, int prior_bits = 0,
+                    bool by_port = false)
       : stage_(entry.make()), in_(entry.inputs.size()) {
     const Document document = parse_document(yaml, "test.yaml", problems_);
     const Section section = read_fields(
@@ -128,6 +164,8 @@ class DetectorUnderTest {
     in_[1].item = {{"rx", rx}, {"tx", tx}};
     in_[2].element = in_[3].element = Element::f32;
     if (prior_bits > 0) in_[3].item = {{"tx", tx}, {"bit", prior_bits}};
+    in_[4].element = Element::u8;
+    if (by_port) in_[4].item = {{"tx", tx}};
     out_.assign(entry.outputs.size(), in_[0]);
     std::vector<Footprint> footprint(in_.size());
     ShapeContext context{.in = in_, .out = out_, .footprint = footprint, .most_new = kMost, .section = section};
@@ -146,15 +184,16 @@ class DetectorUnderTest {
   /// One block, in its own memory. Without `wanted`, optional ports are left out.
   Detected run(const Transmission& x, bool wanted = true) {
     const auto vectors_of_x = static_cast<std::int32_t>(x.vectors());
-    std::array<std::int32_t, 4> counts{vectors_of_x, static_cast<std::int32_t>(x.groups()),
-                                       static_cast<std::int32_t>(x.noise.size()), vectors_of_x};
+    std::array<std::int32_t, 5> counts{vectors_of_x, static_cast<std::int32_t>(x.groups()),
+                                       static_cast<std::int32_t>(x.noise.size()), vectors_of_x, vectors_of_x};
     Transmission copy = x;
     const auto from = [&](auto& memory, std::size_t i) {
       memory.shrink_to_fit();
       return PortIo{.data = reinterpret_cast<std::byte*>(memory.data()), .length = counts[i], .count = &counts[i]};
     };
     const std::vector<PortIo> in{from(copy.y, 0), from(copy.h, 1), from(copy.noise, 2),
-                                 copy.prior.empty() ? PortIo{} : from(copy.prior, 3)};
+                                 copy.prior.empty() ? PortIo{} : from(copy.prior, 3),
+                                 copy.port.empty() ? PortIo{} : from(copy.port, 4)};
     Detected got;
     const auto vectors = static_cast<std::size_t>(x.vectors());
     const std::size_t values = vectors * static_cast<std::size_t>(x.tx * x.bits);

@@ -21,12 +21,14 @@ class MttDefinition {
   using Complex = std::complex<double>;
   using Column = std::vector<Complex>;
 
-  MttDefinition(const Transmission& x, std::int64_t v)
-      : x_(x), v_(v), points_(constellation(x.bits)), noise_(x.noise_at(v)) {
+  MttDefinition(const Transmission& x, std::int64_t v) : x_(x), v_(v), noise_(x.noise_at(v)) {
     for (int t = 0; t < x.tx; ++t) {
       antenna_.push_back(t);
       h_.emplace_back();
-      for (int n = 0; n < x.rx; ++n) h_.back().push_back(x.h_at(v, n, t));
+      points_.push_back(x.points_of(t));
+      // A smaller alphabet's column is sorted as if it were the largest one's.
+      for (Complex& point : points_.back()) point /= std::max(x.gain_of(t), 1e-300);
+      for (int n = 0; n < x.rx; ++n) h_.back().push_back(x.h_at(v, n, t) * x.gain_of(t));
     }
     for (int n = 0; n < x.rx; ++n) y_.push_back(x.y_at(v, n));
     sorted_qr();
@@ -47,7 +49,7 @@ class MttDefinition {
     best_ = std::min_element(all.begin(), all.end(), [](auto& a, auto& b) { return a.cost < b.cost; })->cost;
     std::vector<double> llrs(static_cast<std::size_t>(x_.tx * x_.bits));
     for (int row = 0; row < x_.tx; ++row)
-      for (int b = 0; b < x_.bits; ++b)
+      for (int b = 0; b < x_.bits_of(antenna_[at(row)]); ++b)
         llrs[at(antenna_[at(row)] * x_.bits + b)] = llr(pooled ? all : lists[at(x_.tx - 1 - row)], row, b);
     return llrs;
   }
@@ -97,10 +99,11 @@ class MttDefinition {
     }
   }
 
+  const Column& points(int row) const { return points_[at(antenna_[at(row)])]; }
   double cost(const Path& path, int row, int q) const {
     Complex left = z_[at(row)];
-    for (int j = row + 1; j < x_.tx; ++j) left -= r_[at(row)][at(j)] * points_[at(path.symbols[at(j)])];
-    return path.cost + std::norm(left - r_[at(row)][at(row)] * points_[at(q)]) +
+    for (int j = row + 1; j < x_.tx; ++j) left -= r_[at(row)][at(j)] * points(j)[at(path.symbols[at(j)])];
+    return path.cost + std::norm(left - r_[at(row)][at(row)] * points(row)[at(q)]) +
            x_.prior_cost(v_, antenna_[at(row)], q);
   }
   Path continued(const Path& path, int row, int q) const {
@@ -111,20 +114,20 @@ class MttDefinition {
   std::vector<Path> start() const {
     std::vector<Path> paths;
     const Path none{0, std::vector<int>(at(x_.tx))};
-    for (int q = 0; q < std::ssize(points_); ++q) paths.push_back(continued(none, x_.tx - 1, q));
+    for (int q = 0; q < std::ssize(points(x_.tx - 1)); ++q) paths.push_back(continued(none, x_.tx - 1, q));
     return paths;
   }
   void extend(std::vector<Path>& paths, int row) const {
     for (Path& path : paths) {
       int best = 0;
-      for (int q = 1; q < std::ssize(points_); ++q)
+      for (int q = 1; q < std::ssize(points(row)); ++q)
         if (cost(path, row, q) < cost(path, row, best)) best = q;
       path = continued(path, row, best);
     }
   }
   void reduce(std::vector<Path>& paths, int row) const {
     std::vector<Path> reduced;
-    for (int q = 0; q < std::ssize(points_); ++q) {
+    for (int q = 0; q < std::ssize(points(row)); ++q) {
       const Path* best = &paths[0];
       for (const Path& path : paths)
         if (cost(path, row, q) < cost(*best, row, q)) best = &path;
@@ -135,7 +138,7 @@ class MttDefinition {
   double llr(const std::vector<Path>& paths, int row, int b) const {
     double least[2] = {kNever, kNever};
     for (const Path& path : paths) {
-      double& of_bit = least[path.symbols[at(row)] >> (x_.bits - 1 - b) & 1];
+      double& of_bit = least[path.symbols[at(row)] >> (x_.bits_of(antenna_[at(row)]) - 1 - b) & 1];
       of_bit = std::min(of_bit, path.cost);
     }
     return (least[1] - least[0]) / noise_ - x_.prior_at(v_, antenna_[at(row)], b);
@@ -143,7 +146,7 @@ class MttDefinition {
 
   const Transmission& x_;
   std::int64_t v_;
-  Column points_;
+  std::vector<Column> points_;  // of each antenna
   double noise_;
   std::vector<Column> h_, r_;  // columns; rows
   Column y_, z_;
@@ -151,8 +154,45 @@ class MttDefinition {
   double best_ = 0;
 };
 
+/// The same where each antenna has an alphabet of its own.
+inline std::vector<double> exhaustive_mixed(const Transmission& x, std::int64_t v) {
+  std::vector<std::array<double, 2>> least(static_cast<std::size_t>(x.tx * x.bits), {kNever, kNever});
+  std::vector<int> symbols(static_cast<std::size_t>(x.tx));
+  for (bool more = true; more;) {
+    double distance = 0;
+    for (int n = 0; n < x.rx; ++n) {
+      std::complex<double> rest = x.y_at(v, n);
+      for (int t = 0; t < x.tx; ++t)
+        rest -= x.h_at(v, n, t) * x.points_of(t)[static_cast<std::size_t>(symbols[static_cast<std::size_t>(t)])];
+      distance += std::norm(rest);
+    }
+    for (int t = 0; t < x.tx; ++t) distance += x.prior_cost(v, t, symbols[static_cast<std::size_t>(t)]);
+    more = false;
+    for (int t = 0; t < x.tx; ++t) {
+      int& symbol = symbols[static_cast<std::size_t>(t)];
+      for (int b = 0; b < x.bits_of(t); ++b) {
+        double& of_bit = least[static_cast<std::size_t>(t * x.bits + b)][symbol >> (x.bits_of(t) - 1 - b) & 1];
+        of_bit = std::min(of_bit, distance);
+      }
+    }
+    for (int t = 0; t < x.tx && !more; ++t) {
+      int& symbol = symbols[static_cast<std::size_t>(t)];
+      more = ++symbol < 1 << x.bits_of(t);
+      if (!more) symbol = 0;
+    }
+  }
+  std::vector<double> llrs;
+  for (int t = 0; t < x.tx; ++t)
+    for (int b = 0; b < x.bits; ++b) {
+      const auto& of_bit = least[static_cast<std::size_t>(t * x.bits + b)];
+      llrs.push_back(b < x.bits_of(t) ? (of_bit[1] - of_bit[0]) / x.noise_at(v) - x.prior_at(v, t, b) : 0);
+    }
+  return llrs;
+}
+
 /// All combinations of symbols, for one vector.
 inline std::vector<double> exhaustive(const Transmission& x, std::int64_t v) {
+  if (!x.sent.empty()) return exhaustive_mixed(x, v);
   const auto points = constellation(x.bits);
   const std::size_t values = static_cast<std::size_t>(x.tx) * static_cast<std::size_t>(x.bits);
   std::vector<std::array<double, 2>> least(values, {kNever, kNever});

@@ -11,7 +11,7 @@ import numpy as np
 
 from ldpc_model import K, N, encode
 
-BITS = {"qpsk": 2, "16qam": 4, "64qam": 6, "256qam": 8}
+BITS = {"qpsk": 2, "16qam": 4, "64qam": 6, "256qam": 8, "silent": 0}
 
 
 def pn(order, numbers):
@@ -30,7 +30,9 @@ def known(numbers):
 
 
 def mapped(bits):
-    """[…][bit] to points of power 1."""
+    """[…][bit] to points of power 1; no bits are silence."""
+    if bits.shape[-1] == 0:
+        return np.zeros(bits.shape[:-1])
     sign = 1.0 - 2.0 * bits
     count = bits.shape[-1] // 2
     axes = []
@@ -82,8 +84,13 @@ class Format:
         e = self.pilot_every
         return (c % e == e // 2) & (c // e < self.carriers // e)
 
+    def antenna_bits(self, modulation):
+        """[a]: bits of a point. `modulation`: a word for all antennas, or a list of words."""
+        words = [modulation] * self.tx if isinstance(modulation, str) else modulation
+        return [BITS[word] for word in words]
+
     def bits(self, modulation):
-        return int((~self.is_pilot).sum()) * self.data_symbols * self.tx * BITS[modulation]
+        return int((~self.is_pilot).sum()) * self.data_symbols * sum(self.antenna_bits(modulation))
 
     def information_bits(self, modulation, code="none"):
         return self.bits(modulation) if code == "none" else self.bits(modulation) // N * K
@@ -96,12 +103,16 @@ class Format:
         words = encode(information.reshape(-1, K))
         return np.r_[words.T.reshape(-1), pn(15, np.arange(words.size, count))]
 
-    def known_carriers(self):
-        """[symbol][a][c]: all but data, which are 0."""
+    def known_carriers(self, announced=None):
+        """[symbol][a][c]: all but data, which are 0. `announced`: the number of each antenna, if they are."""
         x = np.zeros((self.symbols, self.tx, self.carriers), complex)
         even = np.flatnonzero(self.frequencies % 2 == 0)
         i = np.arange(len(even))
         x[0, i % self.tx, even] = np.sqrt(2 * self.tx) * known(20000 + i)
+        for antenna, number in enumerate(announced or []):
+            if number:
+                own = even[antenna::self.tx]
+                x[0, antenna, own] *= known(26000 + 331 * number + np.arange(len(own)))
         a, t = np.arange(self.tx)[:, None], np.arange(self.tx)
         cover = np.exp(-2j * np.pi * a * t / self.tx)  # [a][t]
         x[1:1 + self.tx] = cover.T[:, :, None] * known(4096 + np.arange(self.carriers))
@@ -115,10 +126,12 @@ class Format:
             x[s, c % self.tx, c] = np.sqrt(self.tx) * known(8192 + j * self.carriers + c)
         return x
 
-    def carriers_of(self, bits, modulation):
+    def carriers_of(self, bits, modulation, announce=False):
         """[symbol][a][c] of a frame's data bits."""
-        x = self.known_carriers()
-        points = mapped(bits.reshape(-1, self.data_symbols, self.tx, BITS[modulation]))  # [i][d][a]
+        counts = self.antenna_bits(modulation)
+        x = self.known_carriers([count // 2 or 5 for count in counts] if announce else None)
+        of_antennas = np.split(bits.reshape(-1, self.data_symbols, sum(counts)), np.cumsum(counts)[:-1], axis=-1)
+        points = np.stack([mapped(own) for own in of_antennas], axis=-1)  # [i][d][a]
         x[np.ix_(self.data_at, np.arange(self.tx), np.flatnonzero(~self.is_pilot))] = points.transpose(1, 2, 0)
         return x
 
@@ -131,9 +144,9 @@ class Format:
         parts = [y[s][:, np.arange(-(self.prefix if s else first), self.fft) % self.fft] for s in range(self.symbols)]
         return np.concatenate(parts, axis=1)
 
-    def frame_of(self, information, modulation, code="none"):
+    def frame_of(self, information, modulation, code="none", announce=False):
         """[a][n] of one frame's information bits."""
-        return self.samples_of(self.carriers_of(self.data_bits(information, modulation, code), modulation))
+        return self.samples_of(self.carriers_of(self.data_bits(information, modulation, code), modulation, announce))
 
     def frames(self, count, modulation, code="none", payload=23):
         """[a][n]: frames 0, 1, … with the known payload."""

@@ -82,6 +82,19 @@ class Mimo(iqd.SystemTest):
                 mtt = self.detect("mtt_detector", y, h, 0.05, modulation=modulation, lists=lists)[0]
                 self.assertLessEqual((np.abs(mtt - exact) / np.maximum(1, np.abs(exact))).max(), 1e-3)
 
+    def test_each_vector_with_alphabets_of_its_own(self):
+        """By the input `modulation`, without a `prior`, which stands before it: as if each were detected alone."""
+        y, h, _ = model.transmit(self.random, 4, 2, "16qam", 60, 0.1)
+        kinds = (([4, 2], "[16qam, qpsk]"), ([0, 4], "[silent, 16qam]"), ([2, 2], "qpsk"))
+        np.save(self.folder / "modulation.npy", np.array([kinds[v % 3][0] for v in range(60)], np.uint8))
+        for stage in DETECTORS:
+            llr, bits = self.detect(stage, y, h, 0.1, "--in", f"modulation={self.folder}/modulation.npy",
+                                    modulation="port", max_modulation="16qam")[:2]
+            for kind, (_, words) in enumerate(kinds):
+                own = self.detect(stage, y, h, 0.1, modulation=words, max_modulation="16qam")
+                np.testing.assert_array_equal(llr[kind::3], own[0][kind::3], stage)
+                np.testing.assert_array_equal(bits[kind::3], own[1][kind::3], stage)
+
     def test_survivors_and_clip(self):
         y, h, _ = model.transmit(self.random, 4, 4, "16qam", 100, 0.06)
         for survivors in (1, 5, 100):

@@ -31,7 +31,7 @@ class Page(unittest.TestCase):
 
     def test_sequences(self):
         found = re.findall(r"^\| b\((\d+)\) … \| `([01]+)` \|$", PAGE, re.M)
-        self.assertEqual([int(first) for first, _ in found], [4096, 8192, 16384, 20000])
+        self.assertEqual([int(first) for first, _ in found], [4096, 8192, 16384, 20000, 26331])
         for first, bits in found:
             self.assertEqual(bits, text(model.pn(15, int(first) + np.arange(len(bits)))))
 
@@ -99,13 +99,24 @@ class Modulator(iqd.SystemTest):
 
     def test_bits(self):
         random = np.random.default_rng(1)
-        for form, modulation, code in ((model.FIVE, "64qam", CODE), (SMALL, "qpsk", "none")):
+        for form, modulation, code in ((model.FIVE, "64qam", CODE), (SMALL, "qpsk", "none"),
+                                       (SMALL, ["16qam", "qpsk", "256qam"], "none"),
+                                       (model.FIVE, ["64qam", "silent"], CODE)):
             bits = random.integers(0, 2, (2, form.information_bits(modulation, code)), np.uint8)
             expected = np.concatenate([form.frame_of(b, modulation, code) for b in bits], axis=1)
             for block in ((), ("--block", 1000)):
-                y = self.made(bits.reshape(-1), form, f"modulation={modulation}", f"code={code}", "amplitude=0.5",
+                words = modulation if isinstance(modulation, str) else "[" + ", ".join(modulation) + "]"
+                y = self.made(bits.reshape(-1), form, f"modulation={words}", f"code={code}", "amplitude=0.5",
                               block=block)
                 self.check(y, expected / 2)
+
+    def test_announced_modulations(self):
+        random = np.random.default_rng(2)
+        for modulation in (["16qam", "qpsk", "256qam"], ["silent", "64qam", "qpsk"], "64qam"):
+            bits = random.integers(0, 2, SMALL.bits(modulation), np.uint8)
+            words = modulation if isinstance(modulation, str) else "[" + ", ".join(modulation) + "]"
+            y = self.made(bits, SMALL, f"modulation={words}", "announce=true")
+            self.check(y, SMALL.frame_of(bits, modulation, announce=True))
 
     def test_samples_do_not_depend_on_blocks(self):
         x = np.full(3000, np.nan, np.complex64)

@@ -252,6 +252,16 @@ class Pipelines(unittest.TestCase):
         self.assertGreater(counted["packets"], 100)
         self.assertLess(counted["packet_errors"], 0.02 * counted["packets"])
 
+    def test_mimo_adaptive(self):
+        self.check("mimo_adaptive")
+        messages, pipelines, _ = self.run_for_a_moment("mimo_adaptive", ["bits", "modulation"])
+        seen = {tuple(map(int, own)) for m, x in messages["modulation"]
+                for own in np.frombuffer(x, np.uint8).reshape(m["shape"])}
+        self.assertEqual(seen, {(6, 6, 4, 4), (4, 0, 2, 2)})
+        counted = self.counted(pipelines, "ber_meter")
+        self.assertGreater(counted["packets"], 100)
+        self.assertEqual(counted["packet_errors"], 0)
+
     def test_mimo_second_pass(self):
         self.check("mimo_second_pass")
         messages, pipelines, _ = self.run_for_a_moment("mimo_second_pass", ["bits"])

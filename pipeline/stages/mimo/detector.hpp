@@ -7,11 +7,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/element.hpp"
 #include "base/views.hpp"
 #include "config/fields.hpp"
 #include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/alphabets.hpp"
 #include "signal/formats/qam.hpp"
 
 /// Ports and edge values that all MIMO detectors share, so that one can replace another:
@@ -21,6 +23,7 @@
 ///                               consecutive vectors
 /// noise     [1] or [group]      f32, variance of an antenna's complex noise
 /// prior     [vector][tx][bit]   f32, LLRs that are known before; left out: 0
+/// modulation  [frame][tx]       u8, bits of each antenna's points, 0: it is silent; with `modulation: port`
 /// llr       [vector][tx][bit]   f32, f16 or i8, positive for bit 0; i8 in units of `llr_scale`, at most 127
 /// bits      [vector][tx][bit]   u8
 /// distance  [vector]            f32, |y - H s|^2 of the best s found; with a prior plus noise times its cost of s
@@ -54,13 +57,20 @@ IQD_HOST_DEVICE inline float usable_prior(float x) noexcept {
 inline constexpr float kMostPriorNoise = 1e30f;
 
 struct DetectorKeys {
-  Modulation modulation = Modulation::qpsk;
+  std::vector<std::string> modulation = {"qpsk"};  // of all antennas, of each, or `port`
+  std::string max_modulation;
   LlrForm llr = LlrForm::f32;
   double llr_scale = 0.25;
   bool extrinsic = true;
 
   void fields(FieldVisitor& v) {
-    v.field("modulation", modulation, {.help = "of each transmit antenna, mapped as in TS 38.211"});
+    v.field("modulation", modulation,
+            {.help = "of all transmit antennas or, as a list, of each: qpsk, 16qam, 64qam, 256qam, mapped as in TS "
+                     "38.211, or silent; port: the input `modulation` has them",
+             .live = true});
+    v.field(
+        "max_modulation", max_modulation,
+        {.help = "largest modulation that may come; its bits are the LLRs of a point. Empty: that of `modulation`"});
     v.field("llr", llr, {.help = "element type of LLRs; i8 saturates at 127, its header has llr_scale"});
     v.field("llr_scale", llr_scale, {.help = "LLR per unit of i8", .low = 1e-3, .high = 1e3});
     v.field("extrinsic", extrinsic, {.help = "with a prior: LLRs without it, which a decoder can add up"});
@@ -71,7 +81,10 @@ struct DetectorKeys {
 struct DetectorShape {
   int rx = 0;
   int tx = 0;
-  int bits = 0;  // per symbol
+  int bits = 0;          // per symbol, of the largest alphabet
+  bool mixed = false;    // antennas may have smaller alphabets:
+  bool by_port = false;  // those of the job
+  Alphabets sent{};      // or these
   LlrForm form = LlrForm::f32;
   float llr_scale = 1;
   bool prior = false;  // there is one
@@ -89,7 +102,8 @@ struct DetectorJob {
   const cf32* y;
   const cf32* h;
   const float* noise;
-  const float* prior;  // null: none
+  const float* prior;        // null: none
+  const std::uint8_t* sent;  // [item][tx]: bits of a point; with `by_port`
   void* llr;
   std::uint8_t* hard;
   float* distance;
@@ -98,6 +112,7 @@ struct DetectorJob {
   const std::int32_t* items_of_h;
   const std::int32_t* items_of_noise;
   const std::int32_t* items_of_prior;
+  const std::int32_t* items_of_sent;
   std::int32_t* counts[4];  // of the outputs, by DetectorPort
 };
 
@@ -106,6 +121,7 @@ inline DetectorJob job_of(const StageIo& io) noexcept {
                   .h = reinterpret_cast<const cf32*>(io.in[1].data),
                   .noise = reinterpret_cast<const float*>(io.in[2].data),
                   .prior = reinterpret_cast<const float*>(io.in[3].data),
+                  .sent = reinterpret_cast<const std::uint8_t*>(io.in[4].data),
                   .llr = io.out[kLlr].data,
                   .hard = reinterpret_cast<std::uint8_t*>(io.out[kBits].data),
                   .distance = reinterpret_cast<float*>(io.out[kDistance].data),
@@ -114,13 +130,14 @@ inline DetectorJob job_of(const StageIo& io) noexcept {
                   .items_of_h = io.in[1].count,
                   .items_of_noise = io.in[2].count,
                   .items_of_prior = io.in[3].count,
+                  .items_of_sent = io.in[4].count,
                   .counts = {}};
   for (std::size_t o = 0; o < 4; ++o) job.counts[o] = io.out[o].count;
   return job;
 }
 
 /// Number of vectors, and how many consecutive ones share a channel and a noise value. Zero vectors if they do not
-/// divide evenly, without channels or noise values, or if a prior does not belong to them.
+/// divide evenly, without channels or noise values, or if a prior or alphabets do not belong to them.
 struct Batch {
   std::int64_t vectors = 0;
   std::int64_t of_channel = 1;
@@ -131,8 +148,18 @@ IQD_HOST_DEVICE inline Batch batch_of(const DetectorShape& shape, const Detector
   const std::int64_t channels = *job.items_of_h * shape.groups;
   const std::int64_t noises = *job.items_of_noise * shape.noises;
   if (shape.prior && *job.items_of_prior != *job.items_of_y) return {};
+  if (shape.by_port && (*job.items_of_sent != *job.items_of_y || *job.items_of_h != *job.items_of_y)) return {};
   if (channels < 1 || noises < 1 || vectors % channels != 0 || vectors % noises != 0) return {};
   return {vectors, vectors / channels, vectors / noises};
+}
+
+/// The alphabets of an item, a frame of vectors.
+IQD_HOST_DEVICE inline Alphabets alphabets_of(const DetectorShape& shape, const DetectorJob& job,
+                                              std::int64_t item) noexcept {
+  if (!shape.by_port) return shape.sent;
+  Alphabets alphabets{.most = shape.bits};
+  for (int t = 0; t < shape.tx; ++t) alphabets.set(t, job.sent[item * shape.tx + t]);
+  return alphabets;
 }
 
 }  // namespace iqd::mimo

@@ -10,9 +10,41 @@
 
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/mimo/detector.hpp"
+#include "signal/formats/antenna_bits.hpp"
 
 /// What all detector stages share: keys, shapes, and the output counts on the CPU.
 namespace iqd::mimo {
+
+inline constexpr std::string_view kByPort = "port";
+
+/// Sets the alphabets; false if it reported a problem.
+inline bool set_alphabets(const ShapeContext& context, const DetectorKeys& keys, DetectorShape& shape) {
+  const auto wrong = [&](std::string_view key, std::string what) {
+    context.section.problem(key, std::move(what));
+    return false;
+  };
+  shape.by_port = keys.modulation == std::vector<std::string>{std::string(kByPort)};
+  const PortShape& sent = context.in[4];
+  if (shape.by_port == sent.item.empty())
+    return wrong("modulation", shape.by_port ? "'port' needs the input 'modulation': connect it with `from`"
+                                             : "the input 'modulation' is read with `modulation: port` only");
+  const auto bits = shape.by_port ? AntennaBits() : AntennaBits::of_words(keys.modulation, shape.tx);
+  if (!bits)
+    return wrong("modulation", fmt::format("has to be qpsk, 16qam, 64qam, 256qam or silent, one for all {} antennas or "
+                                           "one for each; or port",
+                                           shape.tx));
+  if (shape.by_port && (sent.item_size() != shape.tx || sent.axis_name != context.in[0].axis_name))
+    return wrong("", fmt::format("input 'modulation' has to be [{}][tx {}]; it is {}", context.in[0].axis_name,
+                                 shape.tx, sent.text()));
+  const auto most = AntennaBits::bits_of_word(keys.max_modulation);
+  if (keys.max_modulation.empty() ? shape.by_port || bits->most() == 0 : !most || *most < std::max(bits->most(), 1))
+    return wrong("max_modulation", "has to be the largest modulation that may come: qpsk, 16qam, 64qam or 256qam");
+  shape.bits = keys.max_modulation.empty() ? bits->most() : *most;
+  shape.mixed = shape.by_port || !bits->are_all(shape.bits);
+  shape.sent = {.most = shape.bits};
+  for (int t = 0; t < shape.tx; ++t) shape.sent.set(t, bits->of(t));
+  return true;
+}
 
 /// Checks the inputs and describes the outputs; false if it reported a problem.
 inline bool shape_detector(ShapeContext& context, const DetectorKeys& keys, DetectorShape& shape) {
@@ -30,7 +62,7 @@ inline bool shape_detector(ShapeContext& context, const DetectorKeys& keys, Dete
   if (shape.tx > shape.rx || shape.rx > kMostAntennas)
     return wrong(
         h, fmt::format("input 'h' has to have 1 to {} receive antennas, and no more transmit antennas", kMostAntennas));
-  shape.bits = bits_of(keys.modulation);
+  if (!set_alphabets(context, keys, shape)) return false;
   shape.form = keys.llr;
   shape.llr_scale = static_cast<float>(keys.llr_scale);
   shape.extrinsic = keys.extrinsic;
@@ -128,7 +160,8 @@ inline std::vector<InputSpec> detector_inputs() {
            .dims = "[vector][tx][bit]",
            .optional = true,
            .nested = true,
-           .example = {{"tx", 4}, {"bit", 2}}}};
+           .example = {{"tx", 4}, {"bit", 2}}},
+          {.name = "modulation", .elements = {Element::u8}, .dims = "[vector][tx]", .optional = true, .nested = true}};
 }
 inline std::vector<OutputSpec> detector_outputs() {
   return {{.name = "llr"},

@@ -163,12 +163,37 @@ __device__ Received<kTx, kRx> received(const Tile& tile, const DetectorShape& sh
   return r;
 }
 
+/// The alphabets of this thread's vector.
+__device__ inline Alphabets alphabets_of(const DetectorShape& shape, const DetectorJob& job, const Tile& tile) {
+  if (!shape.by_port || !tile.has_vector()) return shape.sent;
+  return alphabets_of(shape, job, tile.vector() / shape.vectors);
+}
+/// Brings the columns of smaller alphabets to the largest one's scale.
+template <int kTx, int kRx> IQD_HOST_DEVICE void scale_columns(const Alphabets& alphabets, Received<kTx, kRx>& r) {
+#pragma unroll
+  for (int l = 0; l < kTx; ++l) {
+    const float gain = alphabets.of(l).gain();
+#pragma unroll
+    for (int n = 0; n < kRx; ++n) r.h[l][n] = {r.h[l][n].x * gain, r.h[l][n].y * gain};
+    r.power[l] = energy(r.h[l]);
+  }
+}
+
 /// Scaled and decomposed; kTx is at least the number of transmit antennas. Two sizes of the code: as many antennas on
-/// both sides, or up to 8 receive antennas.
-template <int kTx> __device__ Triangle<kTx> triangulate_vector(const Tile& tile, const DetectorShape& shape) {
-  if (shape.rx == kTx && shape.tx == kTx)
-    return triangulate<true>(scaled(received<kTx, kTx, true>(tile, shape)), shape.bits);
-  return triangulate<false>(scaled(received<kTx, kMostAntennas, false>(tile, shape)), shape.bits);
+/// both sides, or up to 8 receive antennas. `mixed`: there are smaller alphabets, these.
+template <int kTx> __device__ Triangle<kTx> triangulate_vector(const Tile& tile, const DetectorShape& shape,
+                                                               bool mixed = false, const Alphabets& alphabets = {}) {
+  if (shape.rx == kTx && shape.tx == kTx) {
+    auto r = scaled(received<kTx, kTx, true>(tile, shape));
+    if (mixed) {  // where an antenna is silent, a part of y is outside of Q
+      scale_columns(alphabets, r);
+      return triangulate<false>(r, shape.bits);
+    }
+    return triangulate<true>(r, shape.bits);
+  }
+  auto r = scaled(received<kTx, kMostAntennas, false>(tile, shape));
+  if (mixed) scale_columns(alphabets, r);
+  return triangulate<false>(r, shape.bits);
 }
 
 /// The prior of a bit of this thread's vector; 0 for antennas that do not exist, and without a vector.
@@ -176,6 +201,16 @@ __device__ inline float prior_of(const DetectorShape& shape, const DetectorJob& 
                                  int bit) {
   if (antenna >= shape.tx || !tile.has_vector()) return 0;
   return usable_prior(job.prior[(tile.vector() * shape.tx + antenna) * shape.bits + bit]);
+}
+
+/// The same for a bit of the largest alphabet; 0 for bits that are known.
+__device__ inline float mixed_prior_of(const DetectorShape& shape, const DetectorJob& job, const Tile& tile,
+                                       const Alphabets& alphabets, int antenna, int bit) {
+  const Alphabet alphabet = alphabets.of(antenna);
+  const int own = alphabet.own(bit / 2);
+  if (!shape.prior || own < 0) return 0;
+  const float prior = prior_of(shape, job, tile, antenna, 2 * own + bit % 2);
+  return alphabet.is_turned(own) ? -prior : prior;
 }
 
 /// Collects the LLRs of a thread block's vectors in shared memory, and writes them in order, in their element type.
@@ -198,6 +233,18 @@ class Results {
     for (int b = 0; b < kBits; b += 2)
       if (b < bits) to[b / 2] = float2{llr[b], llr[b + 1]};
   }
+  /// The same from the LLRs of the largest alphabet's bits, for an antenna with a smaller one.
+  template <int kBits> __device__ void put_mixed_antenna(const Alphabet& alphabet, int antenna,
+                                                         const float (&llr)[kBits], int bits = kBits) {
+    float2* const to = llr_ + static_cast<int>(threadIdx.x) * (pairs_.n | 1) + antenna * (bits / 2);
+#pragma unroll
+    for (int j = 0; j < kBits / 2; ++j) {
+      const int own = alphabet.own(j);
+      const float sign = alphabet.is_turned(own) ? -1.0f : 1.0f;
+      if (j < bits / 2 && own >= 0) to[own] = float2{sign * llr[2 * j], sign * llr[2 * j + 1]};
+      if (j < bits / 2 && j >= alphabet.bits / 2) to[j] = nothing();
+    }
+  }
   /// Of this thread's vector, without scaling.
   __device__ void put_distance(float distance) {
     if (job_.distance && tile_.has_vector()) job_.distance[tile_.vector()] = erased_ ? NAN : distance;
@@ -205,9 +252,7 @@ class Results {
 
   /// All threads call it after their last put.
   __device__ void flush() {
-    const float nothing = shape_.prior ? NAN : 0;  // erased vectors have no prior either
-    for (int i = 0; erased_ && i < pairs_.n; ++i)
-      llr_[static_cast<int>(threadIdx.x) * (pairs_.n | 1) + i] = {nothing, nothing};
+    for (int i = 0; erased_ && i < pairs_.n; ++i) llr_[static_cast<int>(threadIdx.x) * (pairs_.n | 1) + i] = nothing();
     __syncthreads();
     if (shape_.form == LlrForm::f32)
       write(static_cast<float2*>(job_.llr), [](float x) { return fminf(fmaxf(x, -FLT_MAX), FLT_MAX); });
@@ -221,6 +266,11 @@ class Results {
   }
 
  private:
+  /// Of erased vectors and bits that are not sent; they have no prior either.
+  __device__ float2 nothing() const {
+    const float none = shape_.prior ? NAN : 0;
+    return {none, none};
+  }
   /// Outputs begin at multiples of 128 bytes.
   template <class Pair, class AsElement> __device__ void write(Pair* llrs, const AsElement& as_element) const {
     const std::int64_t first = tile_.first * pairs_.n;

@@ -56,6 +56,12 @@ HWY_INLINE V llr_of(const Front& f, int row, int bit, V zero, V one) {
   return hn::Max(hn::Neg(most), hn::Min(most, hn::Sub(llr, f.prior[row][bit].get())));
 }
 
+/// Infinite for the levels that a row's alphabet does not have; `label`: of the largest one.
+HWY_INLINE V cost_if_absent(const Front& f, int row, int label) {
+  const auto level = static_cast<float>(qam::amplitude(f.bits / 2, static_cast<unsigned>(label)));
+  return hn::IfThenElseZero(hn::Lt(f.top[row].get(), all(level < 0 ? -level : level)),
+                            all(std::numeric_limits<float>::infinity()));
+}
 inline void clear_prior(Front& f) {
   for (int row = 0; row < f.tx; ++row) {
     for (int b = 0; b < f.bits; ++b) f.prior[row][b].set(all(0));
@@ -63,12 +69,63 @@ inline void clear_prior(Front& f) {
       for (Real& cost : of_axis) cost.set(all(0));
   }
 }
+/// The alphabets of each lane's item; brings columns to their scale.
+HWY_NOINLINE inline void load_alphabets(Front& f, const DetectorShape& shape, const DetectorJob& job,
+                                        const std::int64_t* items) {
+  for (int l = 0; l < lanes(); ++l) {
+    const Alphabets sent = alphabets_of(shape, job, items[l]);
+    for (int t = 0; t < f.tx; ++t) f.sent[t].at[l] = static_cast<float>(sent.of(t).bits);
+  }
+  scale_columns(f);
+}
+/// Levels that an antenna's alphabet does not have cost infinitely much.
+HWY_NOINLINE inline void exclude_levels(Front& f) {
+  for (int row = 0; row < f.tx; ++row) {
+    for (int l = 0; l < lanes(); ++l) {
+      const Alphabet alphabet = alphabet_of(f, row, l);
+      f.top[row].at[l] = static_cast<float>(alphabet.top());
+      f.silent[row].at[l] = alphabet.is_silent();
+    }
+    for (auto& of_axis : f.level_cost[row])
+      for (int i = 0; i < 1 << f.bits / 2; ++i) {
+        const V cost = f.has_prior ? of_axis[i].get() : all(0);
+        of_axis[i].set(hn::Add(cost, cost_if_absent(f, row, i)));
+      }
+  }
+}
+/// The priors of the largest alphabet's bits; known bits have none.
+HWY_NOINLINE inline void load_mixed_prior(Front& f, const float* prior) {
+  for (int row = 0; row < f.tx; ++row)
+    for (int l = 0; l < lanes(); ++l) {
+      const float* const symbol = prior + (f.vector[l] * f.tx + static_cast<int>(f.antenna[row].at[l])) * f.bits;
+      const Alphabet alphabet = alphabet_of(f, row, l);
+      for (int b = 0; b < f.bits; ++b) {
+        const int own = alphabet.own(b / 2);
+        const float llr = own < 0 || f.erased.at[l] > 0 ? 0 : usable_prior(symbol[2 * own + b % 2]);
+        f.prior[row][b].at[l] = alphabet.is_turned(own) ? -llr : llr;
+      }
+    }
+}
+/// Brings the LLRs and priors of the largest alphabet's bits to those of the antennas; the others are 0.
+HWY_NOINLINE inline void give_own_bits(Front& f) {
+  for (int row = 0; row < f.tx; ++row)
+    for (int l = 0; l < lanes(); ++l) {
+      const Alphabet alphabet = alphabet_of(f, row, l);
+      for (int b = 0; b < f.bits; ++b) {
+        const int from = b < 2 ? b : b + 2 * alphabet.skipped();
+        const float sign = b >= alphabet.bits ? 0.0f : alphabet.is_turned(b / 2) ? -1.0f : 1.0f;
+        for (Real* const of_bits : {f.llr[row], f.prior[row]})
+          of_bits[b].at[l] = sign != 0 ? sign * of_bits[from].at[l] : 0;
+      }
+    }
+}
 /// Loads the priors of the vectors, and what each level costs by them.
 inline void load_prior(Front& f, const float* prior) {
   const int half = f.bits / 2;
   const V noise = hn::Min(f.noise.get(), all(kMostPriorNoise));
+  if (f.mixed) load_mixed_prior(f, prior);
   for (int row = 0; row < f.tx; ++row) {
-    for (int l = 0; l < lanes(); ++l) {
+    for (int l = 0; !f.mixed && l < lanes(); ++l) {
       const float* const symbol = prior + (f.vector[l] * f.tx + static_cast<int>(f.antenna[row].at[l])) * f.bits;
       for (int b = 0; b < f.bits; ++b) f.prior[row][b].at[l] = f.erased.at[l] > 0 ? 0 : usable_prior(symbol[b]);
     }
@@ -82,6 +139,7 @@ inline void load_prior(Front& f, const float* prior) {
         f.level_cost[row][axis][i].set(hn::Mul(cost, noise));
       }
   }
+  if (f.mixed) exclude_levels(f);
 }
 
 template <class T> HWY_INLINE V rounded_to(V llr, float scale) {
@@ -118,6 +176,7 @@ template <bool kPrior> void put_bits(const Front& f, std::uint8_t* to) {
 }
 
 inline std::int64_t put_results(Front& f, const DetectorShape& shape, const DetectorJob& job) {
+  if (f.mixed) give_own_bits(f);
   const auto erased = hn::Gt(f.erased.get(), all(0));
   std::int64_t count = 0;
   for (int l = 0; l < lanes(); ++l) count += f.in_use[l] && f.erased.at[l] > 0;
@@ -148,7 +207,9 @@ template <class Search> std::int64_t detect_all(const DetectorShape& shape, cons
   f.rx = shape.rx;
   f.tx = shape.tx;
   f.bits = shape.bits;
+  f.mixed = shape.mixed;
   f.has_prior = shape.prior;
+  f.has_costs = shape.prior || shape.mixed;
   clear_prior(f);
   const Runs runs(batch);
   const auto* const y = reinterpret_cast<const float*>(job.y);
@@ -161,7 +222,13 @@ template <class Search> std::int64_t detect_all(const DetectorShape& shape, cons
     for (int l = 0; l < lanes(); ++l)
       at[l] = static_cast<std::int32_t>((runs.channel(of_lane(l)) - channel) * 2 * f.rx * f.tx);
     load_channel(f, h + channel * 2 * f.rx * f.tx, hn::Load(I(), at));
+    if (f.mixed) {
+      std::int64_t items[kMostLanes];
+      for (int l = 0; l < lanes(); ++l) items[l] = runs.first(of_lane(l)) / shape.vectors;
+      load_alphabets(f, shape, job, items);
+    }
     decompose(f);
+    if (f.mixed) exclude_levels(f);
     for (std::int64_t step = 0; step < runs.length; ++step) {
       Real noise;
       for (int l = 0; l < lanes(); ++l) {

@@ -117,11 +117,13 @@ template <class Group, int kTx, int kBits> class Paths {
   }
 
   /// Goes down all rows: `choose()` puts the continuations and returns their number. All threads of the group call it.
-  /// `prior`: [antenna][bit], null without one.
-  template <class Choose>
-  IQD_HOST_DEVICE void descend(const Exchange<kTx, kBits>& x, const float* prior, const Choose& choose) {
+  /// `prior`: [antenna][bit], null without one. `mixed`: antennas may have smaller alphabets, these.
+  template <class Choose> IQD_HOST_DEVICE void descend(const Exchange<kTx, kBits>& x, const float* prior, bool mixed,
+                                                       const Alphabets& alphabets, const Choose& choose) {
     size_ = 1;
     prior_ = prior;
+    mixed_ = mixed;
+    alphabets_ = alphabets;
     for (row_ = kTx - 1; row_ >= 0; --row_) {
       find_costs(x);
       group_.sync();
@@ -162,10 +164,37 @@ template <class Group, int kTx, int kBits> class Paths {
       const float re = fmaf(-diagonal, level(i), e.x), im = fmaf(-diagonal, level(i), e.y);
       cost_re_[k * kPitch + i] = fmaf(re, re, row_ == kTx - 1 ? 0.0f : distance_[k]);
       cost_im_[k * kPitch + i] = im * im;
-      if (!prior_) continue;
+      if (mixed_) add_mixed(x, k, i);
+      if (!prior_ || mixed_) continue;
       const float* const prior = prior_ + x.antenna(row_) * kBits;
       cost_re_[k * kPitch + i] += x.noise() * cost_by_prior(prior, i);
       cost_im_[k * kPitch + i] += x.noise() * cost_by_prior(prior + 1, i);
+    }
+  }
+  /// What level i costs by the prior of the bits that the antenna has; infinite if it does not have the level.
+  IQD_HOST_DEVICE void add_mixed(const Exchange<kTx, kBits>& x, int k, int i) {
+    const int antenna = x.antenna(row_);
+    const Alphabet alphabet = alphabets_.of(antenna);
+    if (alphabet.is_silent()) {  // each path continues to one symbol, its own: none is lost
+      if (i != real_of(k & (kPoints - 1))) cost_re_[k * kPitch + i] = INFINITY;
+      if (i != imag_of(k & (kPoints - 1))) cost_im_[k * kPitch + i] = INFINITY;
+      return;
+    }
+    if (fabsf(level(i)) > static_cast<float>(alphabet.top())) {
+      cost_re_[k * kPitch + i] = cost_im_[k * kPitch + i] = INFINITY;
+      return;
+    }
+    for (int axis = 0; prior_ && axis < 2; ++axis) {
+      float cost = 0;
+#pragma unroll
+      for (int j = 0; j < kHalf; ++j) {
+        const int own = alphabet.own(j);
+        if (own < 0) continue;
+        const float prior = usable_prior(prior_[antenna * kBits + 2 * own + axis]);
+        const bool one = (i >> (kHalf - 1 - j) & 1) != 0;
+        cost += fmaxf(0, one != alphabet.is_turned(own) ? prior : -prior);
+      }
+      (axis == 0 ? cost_re_ : cost_im_)[k * kPitch + i] += x.noise() * cost;
     }
   }
   /// Of a level, by every second of these LLRs.
@@ -222,6 +251,8 @@ template <class Group, int kTx, int kBits> class Paths {
   Group group_;
   int most_, size_ = 0, row_ = 0;
   const float* prior_ = nullptr;
+  bool mixed_ = false;
+  Alphabets alphabets_{};
   float2* rest_;  // [row][k]: residual of z
   float2* next_;
   float* cost_re_;  // [k][level]

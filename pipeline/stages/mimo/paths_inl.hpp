@@ -99,6 +99,7 @@ class Paths {
     for (int r = 0; r < tx_; ++r) re_[0][r * most_] = f.z[r].re, im_[0][r * most_] = f.z[r].im;
     for (int m = tx_ - 1; m >= 0; --m) {
       find_costs(f, m);
+      if (f.has_costs) add_level_costs(f, m);
       const Choice choice{parent_ + m * most_, symbol_ + m * most_, distance_};
       size_ = choose(choice);
       advance(f, m);
@@ -117,12 +118,28 @@ class Paths {
         cost_re_[k * levels() + i].set(hn::MulAdd(x, x, so_far));
         cost_im_[k * levels() + i].set(hn::Mul(y, y));
       }
-      for (int i = 0; f.has_prior && i < levels(); ++i) {
+    }
+  }
+  /// What levels cost by a prior, and that absent ones are never chosen.
+  HWY_NOINLINE void add_level_costs(const Front& f, int m) {
+    for (int k = 0; k < size_; ++k)
+      for (int i = 0; i < levels(); ++i) {
         Real &cost_re = cost_re_[k * levels() + i], &cost_im = cost_im_[k * levels() + i];
         cost_re.set(hn::Add(cost_re.get(), f.level_cost[m][0][i].get()));
         cost_im.set(hn::Add(cost_im.get(), f.level_cost[m][1][i].get()));
       }
-    }
+    if (f.mixed) keep_if_silent(f, m);
+  }
+  /// Where nothing is sent, each path continues to one symbol, its own: none is lost.
+  void keep_if_silent(const Front& f, int m) {
+    const V other = hn::IfThenElseZero(hn::Gt(f.silent[m].get(), all(0)), all(std::numeric_limits<float>::infinity()));
+    for (int k = 0; k < size_; ++k)
+      for (int i = 0; i < levels(); ++i) {
+        const int own = k & (points() - 1);
+        Real &cost_re = cost_re_[k * levels() + i], &cost_im = cost_im_[k * levels() + i];
+        if (i != real_[own]) cost_re.set(hn::Add(cost_re.get(), other));
+        if (i != imag_[own]) cost_im.set(hn::Add(cost_im.get(), other));
+      }
   }
 
   /// Subtracts the symbols chosen on row m from the rows below.

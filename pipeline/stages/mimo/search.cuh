@@ -67,7 +67,8 @@ __device__ void search_vectors(const DetectorShape& shape, const DetectorJob& jo
   const auto thread = static_cast<int>(threadIdx.x);
   const Exchange<kTx, kBits> mine(exchange, thread);
   const Tile tile = find_tile(shape, job, *tally, blockIdx.x);
-  const Triangle<kTx> r = triangulate_vector<kTx>(tile, shape);
+  const Alphabets alphabets = alphabets_of(shape, job, tile);
+  const Triangle<kTx> r = triangulate_vector<kTx>(tile, shape, shape.mixed, alphabets);
   mine.put(r);
   __syncthreads();
   const int number = thread / kThreads;
@@ -76,7 +77,8 @@ __device__ void search_vectors(const DetectorShape& shape, const DetectorJob& jo
     TilePaths<kTx, kBits> paths(group, most, work + number * layout.of_group);
     const float* const priors = shape.prior ? job.prior + tile.first * shape.llrs() : nullptr;
     for (int v = number; v < tile.count; v += layout.groups)
-      paths.descend(Exchange<kTx, kBits>(exchange, v), priors ? priors + v * shape.llrs() : nullptr,
+      paths.descend(Exchange<kTx, kBits>(exchange, v), priors ? priors + v * shape.llrs() : nullptr, shape.mixed,
+                    shape.by_port ? alphabets_of(shape, job, (tile.first + v) / shape.vectors) : shape.sent,
                     [&] { return choose(paths); });
   }
   __syncthreads();
@@ -87,10 +89,15 @@ __device__ void search_vectors(const DetectorShape& shape, const DetectorJob& jo
     float llr[kBits];
 #pragma unroll
     for (int b = 0; b < kBits; ++b) {
-      const float prior = shape.prior ? prior_of(shape, job, tile, r.antenna[m], b) : 0;
+      const float prior = shape.mixed   ? mixed_prior_of(shape, job, tile, alphabets, r.antenna[m], b)
+                          : shape.prior ? prior_of(shape, job, tile, r.antenna[m], b)
+                                        : 0;
       llr[b] = fminf(fmaxf(mine.gap(m, b) / r.noise - prior, -clip), clip);
     }
-    results.put_antenna(r.antenna[m], llr);
+    if (shape.mixed)
+      results.put_mixed_antenna(alphabets.of(r.antenna[m]), r.antenna[m], llr);
+    else
+      results.put_antenna(r.antenna[m], llr);
   }
   results.flush();
   count_erased(job, tally, r.erased && tile.has_vector());

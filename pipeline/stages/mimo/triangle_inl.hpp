@@ -85,13 +85,17 @@ HWY_INLINE ComplexV inner_product(const ComplexLanes* a, const ComplexLanes* x, 
 }
 
 struct Front {
-  int rx, tx, bits;
+  int rx, tx, bits;  // bits of the largest alphabet
+  bool mixed;        // there are smaller ones
   // of the channel
   ComplexLanes q[kMostAntennas][kMostAntennas];  // [column][rx]: H until it is Q
   ComplexLanes r[kMostAntennas][kMostAntennas];  // [row][column], with the power of symbols
   Real per_step[kMostAntennas];                  // 1 / R_mm, or 0
   Real anywhere[kMostAntennas];                  // a symbol's amplitude where R_mm is 0; else 0
   Real antenna[kMostAntennas];                   // antenna of each column
+  Real sent[kMostAntennas];                      // bits of each antenna's points, if alphabets are mixed
+  Real top[kMostAntennas];                       // highest level of each column's symbols
+  Real silent[kMostAntennas];                    // of each column's antenna: not 0: it sends nothing
   Real half, rest;                               // power of two of the scaling, as two factors
   Real no_channel;                               // not 0: zero or not finite
   // of the vector
@@ -107,8 +111,9 @@ struct Front {
   Real least;                              // |z - R s|^2 of the best s
   // of the prior; 0 without one
   bool has_prior;
+  bool has_costs;                                  // by a prior, or since levels are absent
   Real prior[kMostAntennas][kMostAntennas];        // [row][bit]: LLR
-  Real level_cost[kMostAntennas][2][kMostLevels];  // [row][axis][label]: noise times its cost
+  Real level_cost[kMostAntennas][2][kMostLevels];  // [row][axis][label]: noise times its cost; absent: infinite
 };
 
 /// Element `n` after each lane's position.
@@ -174,6 +179,22 @@ inline void choose_column(Front& f, int i, Real* norm, Real* whole) {
     for (int n = 0; n < f.rx; ++n) swap_where(chosen, f.q[i][n], f.q[j][n]);
     for (int row = 0; row < i; ++row) swap_where(chosen, f.r[row][i], f.r[row][j]);
   }
+}
+
+/// Brings the columns of smaller alphabets to the largest one's scale.
+inline void scale_columns(Front& f) {
+  for (int c = 0; c < f.tx; ++c) {
+    Real gain;
+    for (int l = 0; l < lanes(); ++l) gain.at[l] = Alphabet{f.bits, static_cast<int>(f.sent[c].at[l])}.gain();
+    for (int n = 0; n < f.rx; ++n) {
+      const ComplexV p = f.q[c][n].get();
+      f.q[c][n].set({hn::Mul(p.re, gain.get()), hn::Mul(p.im, gain.get())});
+    }
+  }
+}
+/// The alphabet of the row's antenna, in a lane.
+inline Alphabet alphabet_of(const Front& f, int row, int lane) {
+  return {f.bits, static_cast<int>(f.sent[static_cast<int>(f.antenna[row].at[lane])].at[lane])};
 }
 
 /// H -> Q and R, by modified Gram-Schmidt. Norms are recomputed at each step: with nearly dependent columns,

@@ -41,6 +41,12 @@ struct Signal : Scene {
   std::vector<complex> h;  // [data carrier][rx][tx], of the last frame, levels included
   std::vector<complex> s;  // [data carrier][data symbol][tx]
 
+  /// From now on the antennas announce these numbers.
+  void announce(const std::vector<int>& numbers) {
+    announced_.clear();
+    for (const int number : numbers) announced_.push_back(OfdmAnnouncement::signs(number, format.carriers));
+  }
+
   double level(std::int64_t r) const { return levels.empty() ? 1 : levels[index(r)]; }
 
   std::vector<cf32> frame() {
@@ -116,9 +122,10 @@ struct Signal : Scene {
                        pilots_below = (c + format.pilot_every / 2) / format.pilot_every;
     for (std::int64_t a = 0; a < format.tx; ++a) {
       complex& v = x[index(a)];
-      if (symbol == 0)
+      if (symbol == 0) {
         v = reference_.sync_antenna(c) == a ? reference_.sync()[index(c)] : 0;
-      else if (behind < 0)
+        if (v != 0.0 && !announced_.empty()) v *= announced_[index(a)][index(reference_.sync_number(c))];
+      } else if (behind < 0)
         v = static_cast<double>(reference_.training()[index(c)]) * complex(reference_.cover(a, symbol - 1));
       else if (j >= 0)
         v = reference_.midamble(j, c, a);
@@ -131,7 +138,8 @@ struct Signal : Scene {
   }
 
   OfdmReference reference_;
-  std::vector<complex> gains_;  // [path][rx][tx]
+  std::vector<complex> gains_;                 // [path][rx][tx]
+  std::vector<std::vector<float>> announced_;  // [tx][number of the antenna's carrier]
   std::mt19937 engine_{5};
   std::normal_distribution<double> normal_;
 };

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "config/fields.hpp"
@@ -31,6 +33,19 @@ inline void format_fields(FieldVisitor& v, OfdmFormat& format) {
 /// Whether a receiver's frames continue with the beginning of the next.
 inline void tail_field(FieldVisitor& v, OfdmFormat& format) {
   v.field("tail", format.tail, {.help = "frames continue with the next one's synchronisation and training symbols"});
+}
+
+/// The bits of a point that each antenna sends; reports words that are not right.
+inline std::optional<AntennaBits> modulation_of(const std::vector<std::string>& words, std::int64_t tx,
+                                                const Section& section) {
+  const auto bits = AntennaBits::of_words(words, tx);
+  if (bits && bits->most() > 0) return bits;
+  section.problem(
+      "modulation",
+      fmt::format("has to be qpsk, 16qam, 64qam, 256qam or silent, one for all {} antennas or one for each; "
+                  "one of them has to send",
+                  tx));
+  return std::nullopt;
 }
 
 /// Where a receiver's window begins.

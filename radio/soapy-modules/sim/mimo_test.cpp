@@ -34,8 +34,8 @@ Samples hear_mimo(const std::string& args, std::size_t samples, std::size_t chan
 }
 
 /// [antenna][sample] of frame number `frame`, each antenna of power 1.
-std::vector<Samples> sent_mimo(const OfdmFormat& format, Modulation modulation, const std::optional<WordCode>& code,
-                               int order, std::int64_t frame) {
+std::vector<Samples> sent_mimo(const OfdmFormat& format, const AntennaBits& modulation,
+                               const std::optional<WordCode>& code, int order, std::int64_t frame) {
   const OfdmFrameMaker maker(format, modulation);
   const OfdmFrameBits payload(format.bits(modulation), code, order);
   std::vector<std::uint8_t> bits(static_cast<std::size_t>(payload.bits()));
@@ -52,7 +52,7 @@ TEST(SimMimo, AnAntennaSendsTheFramesOfTheFormat) {
   const Samples x =
       hear_mimo("tx=1,rx=1,fading=none,level=-6,payload=pn15,modulation=64qam", kStartMimo + 2 * kFrameMimo);
   for (std::int64_t i = 0; i < 2; ++i) {
-    const auto frame = sent_mimo({.tx = 1}, Modulation::qam64, std::nullopt, 15, i);
+    const auto frame = sent_mimo({.tx = 1}, AntennaBits(Modulation::qam64, 1), std::nullopt, 15, i);
     const auto expected = [&](std::size_t n) { return std::pow(10, -6.0 / 20) * complex(frame[0][n]); };
     EXPECT_LT(largest_error(x, kStartMimo + static_cast<std::size_t>(i * kFrameMimo), kFrameMimo, expected), 1e-5) << i;
   }
@@ -66,9 +66,19 @@ TEST(SimMimo, FramesHaveMidambles) {
   EXPECT_LT(largest_error(x, kFrameMimo, kFrameMimo, expected), 1e-5);
 }
 
+TEST(SimMimo, AntennasMayDiffer) {
+  const Samples x = hear_mimo("tx=2,rx=2,fading=none,level=0,start=0,modulation=64qam/qpsk", kFrameMimo);
+  const auto bits = AntennaBits::of_words(std::vector<std::string>{"64qam", "qpsk"}, 2);
+  ASSERT_TRUE(bits);
+  const auto frame = sent_mimo({.tx = 2}, *bits, std::nullopt, 23, 0);
+  const auto expected = [&](std::size_t n) { return (complex(frame[0][n]) + complex(frame[1][n])) / std::sqrt(2); };
+  EXPECT_LT(largest_error(x, 0, kFrameMimo, expected), 1e-5);
+}
+
 TEST(SimMimo, WithoutFadingTheSecondChannelHearsTheDifferenceOfTwoAntennas) {
   const std::string args = "tx=2,rx=2,fading=none,level=0,code=80216e_2304_1_2,start=0";
-  const auto frame = sent_mimo({.tx = 2}, Modulation::qam16, whole_code(*find_ldpc_code("80216e_2304_1_2")), 23, 0);
+  const auto frame =
+      sent_mimo({.tx = 2}, AntennaBits(Modulation::qam16, 2), whole_code(*find_ldpc_code("80216e_2304_1_2")), 23, 0);
   for (const std::size_t channel : {0u, 1u}) {
     const auto expected = [&](std::size_t n) {
       return (complex(frame[0][n]) + (channel == 0 ? 1.0 : -1.0) * complex(frame[1][n])) / std::sqrt(2);
@@ -84,7 +94,7 @@ TEST(SimMimo, FramesCarryWordsOfNr) {
   for (const auto& [keys, code] :
        {std::pair(",nr_k=1000,nr_e=2100,nr_rv=1,crc=24a", nr_code_of({.k = 1000, .e = 2100, .rv = 1}, WordCrc::crc24a)),
         {",code=nr_bg2_z20", whole_code(*find_ldpc_code("nr_bg2_z20"))}}) {
-    const auto frame = sent_mimo({.tx = 1}, Modulation::qpsk, code, 23, 0);
+    const auto frame = sent_mimo({.tx = 1}, AntennaBits(Modulation::qpsk, 1), code, 23, 0);
     const Samples x = hear_mimo(args + keys, kFrameMimo);
     EXPECT_LT(largest_error(x, 0, kFrameMimo, [&](std::size_t n) { return complex(frame[0][n]); }), 1e-5) << keys;
   }
@@ -92,7 +102,7 @@ TEST(SimMimo, FramesCarryWordsOfNr) {
 
 TEST(SimMimo, TheLargeFormatHasOtherNumbers) {
   const OfdmFormat format{.fft = 2048, .carriers = 1200, .prefix = 144, .frame = 30720, .tx = 1};
-  const auto frame = sent_mimo(format, Modulation::qpsk, std::nullopt, 23, 0);
+  const auto frame = sent_mimo(format, AntennaBits(Modulation::qpsk, format.tx), std::nullopt, 23, 0);
   const Samples x = hear_mimo("format=20mhz,tx=1,rx=1,fading=none,level=0,modulation=qpsk,start=0,period=1", 30720);
   EXPECT_LT(largest_error(x, 0, 30720, [&](std::size_t n) { return complex(frame[0][n]); }), 1e-5);
 }
@@ -102,8 +112,8 @@ TEST(SimMimo, EchoesComeAsTheDrawsOfTheFrameSay) {
   const Samples x = hear_mimo("tx=2,rx=2,delay_spread=3e-7,taps=6,level=0,start=7680,seed=5", 3 * kFrameMimo, 1);
   const FadingChannel channel(
       {.rx = 2, .tx = 2, .powers = exponential_profile(2.304, 6), .block = kFrameMimo, .seed = 5});
-  const auto first = sent_mimo({.tx = 2}, Modulation::qam16, std::nullopt, 23, 0);
-  const auto second = sent_mimo({.tx = 2}, Modulation::qam16, std::nullopt, 23, 1);
+  const auto first = sent_mimo({.tx = 2}, AntennaBits(Modulation::qam16, 2), std::nullopt, 23, 0);
+  const auto second = sent_mimo({.tx = 2}, AntennaBits(Modulation::qam16, 2), std::nullopt, 23, 1);
   const auto expected = [&](std::size_t n) {
     complex sum = 0;
     for (std::size_t t = 0; t < 2; ++t)
@@ -182,7 +192,7 @@ TEST(SimMimo, TheProfileOfVehiclesReaches19Samples) {
   // The same waves, heard without echoes, then with those of the profile: the last is 16.9 dB below the first.
   const std::string args = "tx=1,rx=1,level=0,start=0,period=1,fading=none,profile=eva";
   const Samples x = hear_mimo(args, 2 * kFrameMimo);
-  const auto sent = sent_mimo({.tx = 1}, Modulation::qam16, std::nullopt, 23, 0);
+  const auto sent = sent_mimo({.tx = 1}, AntennaBits(Modulation::qam16, 1), std::nullopt, 23, 0);
   const auto tap = [&](std::int64_t delay) {
     complex sum = 0;
     double power = 0;
@@ -210,9 +220,9 @@ TEST(SimMimo, SignalDependsOnPositionsAlone) {
 
 TEST(SimMimo, WhatIsWrongIsRefusedByName) {
   for (const std::string bad :
-       {"format=10mhz", "modulation=8psk", "code=turbo", "payload=prbs", "fading=rice", "doppler=-1", "taps=0",
-        "delay_spread=1", "profile=etu", "interferer=loud", "tone=high", "midambles=5", "period=0", "levels=0/1/2",
-        "levels=0/loud/0/0", "start=-1", "tx=9", "snr=good"}) {
+       {"format=10mhz", "modulation=8psk", "modulation=qpsk/qpsk/qpsk", "modulation=silent", "code=turbo",
+        "payload=prbs", "fading=rice", "doppler=-1", "taps=0", "delay_spread=1", "profile=etu", "interferer=loud",
+        "tone=high", "midambles=5", "period=0", "levels=0/1/2", "levels=0/loud/0/0", "start=-1", "tx=9", "snr=good"}) {
     try {
       Radio radio("scenario=mimo,rx=4," + bad, kRateMimo);
       ADD_FAILURE() << bad << " was accepted";

@@ -11,10 +11,10 @@
 #include <random>
 #include <tuple>
 
-#include "pipeline/stages/coding/items_for_test.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/table_thread.hpp"
 #include "signal/codes/nr_codes.hpp"
+#include "tests/support/coding_items.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::ldpc_decoder {

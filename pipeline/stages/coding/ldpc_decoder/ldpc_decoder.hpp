@@ -15,6 +15,7 @@
 #include "config/fields.hpp"
 #include "pipeline/stage/cuda_half.hpp"
 #include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/alphabets.hpp"
 #include "pipeline/stages/code_keys.hpp"
 #include "signal/codes/word_code.hpp"
 
@@ -25,8 +26,9 @@
 ///   posterior = q + message
 ///
 /// llr         [item][…]      f32, f16 or i8, positive for bit 0, at any scale; an item has W = floor(size / n) words
+/// modulation  [item][tx]     u8, optional: bits of each antenna's points
 /// bits        [item][W][k]   u8, without the CRC's; no dimension W if an item is one word
-/// iterations  [item][W]      i32, iterations made
+/// iterations  [item][W]      i32, iterations made; 0: the item has no such word
 /// failed      [item][W]      u8, 1: the word failed
 /// posterior   [item][…]      f32, as llr, in its places: with what the checks say
 /// extrinsic   [item][…]      f32, the same without llr: what the checks say. Behind the words llr and 0
@@ -34,7 +36,9 @@
 /// events      [event]        i64: words, failed: the CRC, or without one a check, does not hold in the end, or the
 ///                            posterior of an information bit is 0
 ///
-/// Bit i of word w is element w n + i of its item, or i W + w if words are interleaved. With `interleave: user` the item
+/// Bit i of word w is element w n + i of its item, or i W + w if words are interleaved. With `interleave: frame` and
+/// antennas whose modulations differ, the item is [carrier][symbol][tx][bit] and elements are the bits that antennas
+/// send; with the input `modulation` an item may have fewer than W words. With `interleave: user` the item
 /// is [user][t][bit], and each user has W_u words of its own: bit i of word w is element i W_u + w among the user's LLRs;
 /// each t has as many as its modulation has bits. An LLR of 0 is an erased bit, NaN counts as 0, infinities as
 /// +-kLargest. A bit that is sent several times has the sum of its LLRs, one that is not sent is erased, and filler is
@@ -53,7 +57,7 @@ struct Config {
   double scale = 0.75;
   bool early_stop = true;
   Interleave interleave = Interleave::off;
-  std::vector<std::string> modulation;  // of all users, or per user; empty: LLRs are all bits
+  std::vector<std::string> modulation;  // of all users or antennas, or of each; empty: LLRs are all bits
 
   void fields(FieldVisitor& visitor);
 };
@@ -84,7 +88,7 @@ struct UserWords {
   std::int32_t bits;   // of a point
 };
 
-/// Where a word's LLRs are, among all of a block.
+/// Where a word's LLRs are, among all of a block. A point is that of a user, or those of all antennas on a carrier.
 struct WordPlaces {
   std::int64_t begin;  // of its item's or user's LLRs
   std::int64_t first;  // element of bit 0
@@ -93,17 +97,24 @@ struct WordPlaces {
   std::int32_t row;    // LLRs of a point
   // What is behind the words of the item or user belongs to its last word.
   bool is_last;
-  std::int64_t size;   // LLRs of the item or user
-  std::int64_t coded;  // elements of its words
+  std::int64_t size;     // LLRs of the item or user
+  std::int64_t coded;    // elements of its words
+  Alphabets antennas{};  // of a point of antennas
+  bool is_there = true;  // else the item has fewer words
 
   IQD_HOST_DEVICE std::int64_t at(std::int64_t i) const noexcept {
     const std::int64_t e = first + i * step;
-    return begin + (bits == row ? e : e / bits * row + e % bits);
+    if (bits == row) return begin + e;
+    const auto in_point = static_cast<std::int32_t>(e % bits);
+    return begin + e / bits * row + (antennas.most > 0 ? antennas.place_of(in_point) : in_point);
   }
   /// Calls f with the places of LLRs that are in no word, every `each`-th from number `from`.
   template <class F> IQD_HOST_DEVICE void for_rest(std::int64_t from, std::int64_t each, const F& f) const {
-    for (std::int64_t i = from; is_last && i < size; i += each)
-      if (i % row >= bits || i / row * bits + i % row >= coded) f(begin + i);
+    for (std::int64_t i = from; is_last && i < size; i += each) {
+      auto e = static_cast<std::int32_t>(i % row);
+      if (antennas.most > 0) e = antennas.number_of(e);
+      if (e < 0 || e >= bits || i / row * bits + e >= coded) f(begin + i);
+    }
   }
 };
 
@@ -120,8 +131,31 @@ struct Setup {
   std::int32_t row = 1;    // LLRs of a point, if users have their own words
   std::int32_t users = 0;
   UserWords of_user[kMostUsers] = {};
+  // If antennas differ: row is that of all antennas.
+  bool mixed = false;
+  std::int32_t tx = 0;
+  Alphabets antennas{};  // unless the job has them
 
-  IQD_HOST_DEVICE WordPlaces places_of(std::int64_t word, std::int64_t n) const noexcept {
+  IQD_HOST_DEVICE WordPlaces mixed_places_of(std::int64_t word, std::int64_t n,
+                                             const std::uint8_t* sent) const noexcept {
+    Alphabets of_item = antennas;
+    for (int a = 0; sent && a < tx; ++a) of_item.set(a, sent[word / words * tx + a]);
+    const std::int64_t own = word % words, bits = of_item.sum(), all = item / row * bits, there = all / n;
+    return {.begin = word / words * item,
+            .first = own,
+            .step = there,
+            .bits = static_cast<std::int32_t>(bits),
+            .row = row,
+            .is_last = own == (there > 0 ? there - 1 : 0),
+            .size = item,
+            .coded = there * n,
+            .antennas = of_item,
+            .is_there = own < there};
+  }
+  /// `sent`: bits of each antenna's points in each item, if the job has them.
+  IQD_HOST_DEVICE WordPlaces places_of(std::int64_t word, std::int64_t n,
+                                       const std::uint8_t* sent = nullptr) const noexcept {
+    if (mixed) return mixed_places_of(word, n, sent);
     const std::int64_t begin = word / words * item, own = word % words;
     if (users == 0)
       return {.begin = begin,
@@ -149,6 +183,7 @@ struct Setup {
 /// One block; null: not wanted.
 struct Job {
   const void* llr;
+  const std::uint8_t* sent;  // or null
   std::uint8_t* bits;
   std::int32_t* iterations;
   float* posterior;
@@ -174,8 +209,11 @@ class Decoder {
   Decoder(const Setup& setup, const WordCode& words);
 
   static std::size_t scratch_bytes(const LdpcCode& code);
-  /// Returns how many of the words failed.
-  std::int64_t decode(const Job& job, std::int64_t words, std::byte* scratch) const noexcept;
+  struct Counts {
+    std::int64_t words, failed;
+  };
+  /// Decodes all words that are there.
+  Counts decode(const Job& job, std::int64_t words, std::byte* scratch) const noexcept;
 
   struct Layers {
     int lift = 0;
@@ -212,6 +250,10 @@ class Decoder {
   Outcome iterate_word(float* posterior, float* messages) const noexcept;
   bool are_right(const float* posterior) const noexcept;
   bool holds_crc(const float* posterior) const noexcept;
+  /// The outputs of a word that an item does not have.
+  void put_none(const Job& job, std::int64_t word, const WordPlaces& places) const noexcept;
+  /// Fills the soft outputs of what is behind an item's words.
+  void put_rest(const Job& job, const WordPlaces& places) const noexcept;
   /// Decides the bits; false if the posterior of an information bit, or of one of the CRC, is 0.
   bool decide(const float* posterior, std::uint8_t* bits) const noexcept;
   /// Fills the soft outputs of a word, and of what is behind an item's words.
@@ -229,6 +271,7 @@ class Decoder {
 
 inline Job job_of(const StageIo& io) noexcept {
   return {.llr = io.in[0].data,
+          .sent = io.in.size() > 1 ? reinterpret_cast<const std::uint8_t*>(io.in[1].data) : nullptr,
           .bits = reinterpret_cast<std::uint8_t*>(io.out[kBits].data),
           .iterations = reinterpret_cast<std::int32_t*>(io.out[kIterations].data),
           .posterior = reinterpret_cast<float*>(io.out[kPosterior].data),

@@ -199,22 +199,35 @@ std::size_t Decoder::scratch_bytes(const LdpcCode& code) {
   return Room(code, Scratch(nullptr)).scratch.bytes();
 }
 
-std::int64_t Decoder::decode(const Job& job, std::int64_t words, std::byte* scratch) const noexcept {
+Decoder::Counts Decoder::decode(const Job& job, std::int64_t words, std::byte* scratch) const noexcept {
   const Room room(words_.code, Scratch(scratch));
-  std::int64_t failed = 0;
+  Counts counts{words, 0};
   for (std::int64_t w = 0; w < words; ++w) {
-    const WordPlaces places = setup_.places_of(w, words_.n());
+    const WordPlaces places = setup_.places_of(w, words_.n(), job.sent);
+    if (!places.is_there) {
+      put_none(job, w, places);
+      --counts.words;
+      continue;
+    }
     load(job.llr, places, room.posterior);
     std::fill_n(room.messages, std::ssize(words_.code.entries) * layers_.stride, 0.0f);
     const Outcome outcome = iterate_word(room.posterior, room.messages);
     const bool known = decide(room.posterior, job.bits + w * words_.information());
     const bool fails = !(outcome.good && known);
-    failed += fails;
+    counts.failed += fails;
     if (job.failed) job.failed[w] = fails;
     if (job.iterations) job.iterations[w] = outcome.iterations;
     if (job.is_soft()) put_soft(job, w, places, room.posterior);
   }
-  return failed;
+  return counts;
+}
+
+void Decoder::put_none(const Job& job, std::int64_t word, const WordPlaces& places) const noexcept {
+  std::fill_n(job.bits + word * words_.information(), words_.information(), std::uint8_t{0});
+  if (job.failed) job.failed[word] = 0;
+  if (job.iterations) job.iterations[word] = 0;
+  if (job.llr_out) std::fill_n(job.llr_out + word * words_.n(), words_.n(), 0.0f);
+  if (job.is_soft()) put_rest(job, places);
 }
 
 void Decoder::load(const void* llr, const WordPlaces& places, float* posterior) const noexcept {
@@ -288,6 +301,13 @@ void Decoder::put_soft(const Job& job, std::int64_t word, const WordPlaces& plac
     };
     for (const Way& way : ways_) put(way.from, posterior[way.to]);
     for (int n = 0; ways_.empty() && n < words_.n(); ++n) put(n, posterior[place_of(n)]);
+  });
+  put_rest(job, places);
+}
+
+void Decoder::put_rest(const Job& job, const WordPlaces& places) const noexcept {
+  with_element([&](auto type) {
+    const auto* const llr = static_cast<const decltype(type)*>(job.llr);
     places.for_rest(0, 1, [&](std::int64_t at) {
       const float received = usable_llr(as_float(llr[at]));
       job.put(at, received, received, setup_.unit);

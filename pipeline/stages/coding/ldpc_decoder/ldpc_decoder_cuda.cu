@@ -23,11 +23,12 @@ namespace {
 // of them for messages.
 constexpr int kGroups = 5;
 constexpr int kTallyThreads = 1024;
+constexpr std::uint8_t kNoWord = 2;
 
 struct Block {
   Job job;
   const std::int32_t* items;
-  std::uint8_t* failed;  // [word]
+  std::uint8_t* failed;  // [word]; kNoWord: the item has no such word
   std::int64_t* events;
   std::int32_t* counts[kPorts];
 };
@@ -36,6 +37,14 @@ __device__ float llr_at(const Setup& setup, const void* llr, std::int64_t at) {
   if (setup.element == Element::f32) return static_cast<const float*>(llr)[at];
   if (setup.element == Element::i8) return static_cast<const std::int8_t*>(llr)[at];
   return __half2float(static_cast<const __half*>(llr)[at]);
+}
+
+/// Fills the soft outputs of what is behind an item's words.
+__device__ void put_rest(const Setup& setup, const Job& job, const WordPlaces& places) {
+  places.for_rest(threadIdx.x, static_cast<std::int64_t>(blockDim.x), [&](std::int64_t at) {
+    const float received = usable_llr(llr_at(setup, job.llr, at));
+    job.put(at, received, received, setup.unit);
+  });
 }
 
 /// Fills the soft outputs of a word of `count` LLRs, and of what is behind an item's words; by all threads of a thread
@@ -50,10 +59,20 @@ template <class Decided> __device__ void put_soft(const Setup& setup, const Job&
     job.put(at, posterior, usable_llr(llr_at(setup, job.llr, at)), setup.unit);
     if (job.llr_out) job.llr_out[word * count + place] = posterior * setup.unit;
   }
-  places.for_rest(threadIdx.x, each, [&](std::int64_t at) {
-    const float received = usable_llr(llr_at(setup, job.llr, at));
-    job.put(at, received, received, setup.unit);
-  });
+  put_rest(setup, job, places);
+}
+
+/// The outputs of a word that an item does not have.
+__device__ void put_none(const Setup& setup, const Block& block, std::int64_t word, const WordPlaces& places, int n,
+                         int information) {
+  const auto each = static_cast<int>(blockDim.x), first = static_cast<int>(threadIdx.x);
+  for (int i = first; i < information; i += each) block.job.bits[word * information + i] = 0;
+  for (int i = first; block.job.llr_out && i < n; i += each) block.job.llr_out[word * n + i] = 0;
+  if (block.job.is_soft()) put_rest(setup, block.job, places);
+  if (first > 0) return;
+  block.failed[word] = kNoWord;
+  if (block.job.failed) block.job.failed[word] = 0;
+  if (block.job.iterations) block.job.iterations[word] = 0;
 }
 
 /// One thread block per word, one thread per row of a block row. If the lift is a multiple of 32, the threads of a warp
@@ -66,11 +85,12 @@ template <int kCode> __global__ void __launch_bounds__(RowThread<kCode>::kLift, 
   const auto i = static_cast<int>(threadIdx.x);
   const std::int64_t word = blockIdx.x;
   if (i == 0) words = *block.items * setup.words;
-  const WordPlaces places = setup.places_of(word, Thread::kN);
-  for (int n = i; n < Thread::kN; n += Thread::kLift)
+  const WordPlaces places = setup.places_of(word, Thread::kN, block.job.sent);
+  for (int n = i; places.is_there && n < Thread::kN; n += Thread::kLift)
     posterior[n] = usable_llr(llr_at(setup, block.job.llr, places.at(n)));
   __syncthreads();
   if (word >= words) return;
+  if (!places.is_there) return put_none(setup, block, word, places, Thread::kN, Thread::kK);
 
   float messages[Thread::kEdges];
   for (float& m : messages) m = 0;
@@ -123,11 +143,12 @@ __global__ void __launch_bounds__(kMostLift) decode_any_words(const Setup setup,
   const std::int64_t word = blockIdx.x;
   if (i == 0) words = *block.items * setup.words;
   for (int r = i; r <= table.rows; r += table.lift) first[r] = table.first[r];
-  const WordPlaces places = setup.places_of(word, table.sent.count);
+  const WordPlaces places = setup.places_of(word, table.sent.count, block.job.sent);
   const auto llr = [&](int n) { return llr_at(setup, block.job.llr, places.at(n)); };
-  for (int p = i; p < table.bits; p += table.lift) posterior[p] = received(table.sent, p, llr);
+  for (int p = i; places.is_there && p < table.bits; p += table.lift) posterior[p] = received(table.sent, p, llr);
   __syncthreads();
   if (word >= words) return;
+  if (!places.is_there) return put_none(setup, block, word, places, table.sent.count, table.information);
   for (int e = i; e < static_cast<int>(first[table.rows]); e += table.lift) edges[e] = table.edges[e];
   __syncthreads();
 
@@ -179,20 +200,24 @@ __global__ void __launch_bounds__(kMostLift) decode_any_words(const Setup setup,
 }
 
 __global__ void __launch_bounds__(kTallyThreads) count_words(const Setup setup, const Block block) {
-  __shared__ int failed;
+  __shared__ int failed, missing;
   __shared__ std::int32_t items;
   if (threadIdx.x == 0) {
-    failed = 0;
+    failed = missing = 0;
     items = *block.items;
   }
   __syncthreads();
   const std::int64_t words = items * setup.words;
-  int mine = 0;
-  for (std::int64_t w = threadIdx.x; w < words; w += kTallyThreads) mine += block.failed[w];
+  int mine = 0, none = 0;
+  for (std::int64_t w = threadIdx.x; w < words; w += kTallyThreads) {
+    mine += block.failed[w] == 1;
+    none += block.failed[w] == kNoWord;
+  }
   atomicAdd(&failed, mine);
+  atomicAdd(&missing, none);
   __syncthreads();
   if (threadIdx.x > 0) return;
-  block.events[kWords] = words;
+  block.events[kWords] = words - missing;
   block.events[kFailed] = failed;
   for (std::int32_t* const count : block.counts) *count = items;
   *block.counts[kTally] = 1;

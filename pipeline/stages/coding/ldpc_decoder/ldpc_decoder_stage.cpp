@@ -8,6 +8,7 @@
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder.hpp"
 #include "pipeline/stages/modulations.hpp"
+#include "signal/formats/antenna_bits.hpp"
 
 namespace iqd::ldpc_decoder {
 namespace {
@@ -19,12 +20,15 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
     if (!check_code(config_.code, false, context.section)) return;
     code_ = *config_.code.words();
     if (config_.interleave == Interleave::user) {
+      if (!context.in[1].item.empty())
+        return context.section.problem("interleave", "'user' takes no input 'modulation'");
       if (!set_users(in, code_.n(), context.section)) return;
-    } else if (!config_.modulation.empty()) {
-      return context.section.problem("modulation", "is for `interleave: user`; remove the key");
+    } else if (!set_antennas(context)) {
+      return;
     }
     const bool by_user = setup_.users > 0;
-    const std::int64_t words = by_user ? setup_.of_user[setup_.users - 1].end : in.item_size() / code_.n();
+    const std::int64_t elements = setup_.mixed ? in.item_size() / setup_.row * setup_.antennas.sum() : in.item_size();
+    const std::int64_t words = by_user ? setup_.of_user[setup_.users - 1].end : elements / code_.n();
     if (in.axis != Axis::counted || !in.rows.empty() || words < 1)
       return context.section.problem(
           "", fmt::format("needs items of at least {} LLRs, such as [word][n]; its input is {}", code_.n(), in.text()));
@@ -42,7 +46,7 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
     setup_.most = context.most_new * words;
     setup_.unit = in.llr_scale > 0 ? static_cast<float>(in.llr_scale) : 1.0f;
     context.scratch_bytes = Decoder::scratch_bytes(code_.code);
-    declare(context.out, code_, words, !by_user && setup_.item == code_.n());
+    declare(context.out, code_, words, !by_user && !setup_.mixed && setup_.item == code_.n());
     for (const std::size_t o : {kPosterior, kExtrinsic}) context.out[o].hold(Element::f32, in.item);
   }
 
@@ -51,14 +55,49 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
     return cpu_run([decoder = Decoder(setup_, code_), words = setup_.words](const StageIo& io) noexcept {
       const std::int64_t all = *io.in[0].count * words;
       auto* const events = io.out[kTally].row<std::int64_t>();
-      events[kWords] = all;
-      events[kFailed] = decoder.decode(job_of(io), all, io.scratch);
+      const Decoder::Counts counts = decoder.decode(job_of(io), all, io.scratch);
+      events[kWords] = counts.words;
+      events[kFailed] = counts.failed;
       for (const PortIo& out : io.out) *out.count = *io.in[0].count;
       *io.out[kTally].count = 1;
     });
   }
 
  private:
+  /// Alphabets of antennas that may differ; with the input `modulation`, the largest that there may be. False if it
+  /// reported a problem.
+  bool set_antennas(const ShapeContext& context) {
+    const auto wrong = [&](const char* key, std::string what) {
+      context.section.problem(key, std::move(what));
+      return false;
+    };
+    setup_ = {};
+    const PortShape &in = context.in[0], &sent = context.in[1];
+    const bool by_port = !sent.item.empty();
+    if (config_.modulation.empty() && !by_port) return true;
+    if (config_.interleave != Interleave::frame)
+      return wrong("modulation", "is for `interleave: user` and `interleave: frame`; remove the key");
+    if (in.item.size() < 2 || in.item[in.item.size() - 2].name != "tx" ||
+        in.item[in.item.size() - 2].extent > AntennaBits::kMost)
+      return wrong("modulation", fmt::format("needs LLRs [carrier][symbol][tx][bit]; the input is {}", in.text()));
+    const std::int64_t tx = in.item[in.item.size() - 2].extent, most = in.item.back().extent;
+    if (by_port && (!config_.modulation.empty() || sent.item_size() != tx))
+      return wrong("modulation", fmt::format("either the key or the input 'modulation', [frame][tx {}]", tx));
+    setup_.tx = static_cast<std::int32_t>(tx);
+    setup_.row = static_cast<std::int32_t>(tx * most);
+    setup_.antennas = {.packed = 0, .most = static_cast<int>(most)};
+    const auto bits = AntennaBits::of_words(config_.modulation, tx);
+    if (!by_port && (!bits || bits->most() > most || bits->most() == 0))
+      return wrong(
+          "modulation",
+          fmt::format("has to be qpsk, 16qam, 64qam, 256qam or silent, one for all {} antennas or one for each, "
+                      "with at most the {} bits of the input",
+                      tx, most));
+    for (int a = 0; a < setup_.tx; ++a) setup_.antennas.set(a, by_port ? setup_.antennas.most : bits->of(a));
+    setup_.mixed = by_port || !bits->are_all(setup_.antennas.most);
+    return true;
+  }
+
   /// Each user's words of n bits; false if it reported a problem.
   bool set_users(const PortShape& in, std::int64_t n, const Section& section) {
     if (in.item.size() != 3 || in.item[0].extent > kMostUsers) {
@@ -121,29 +160,34 @@ void Config::fields(FieldVisitor& v) {
   v.field("interleave", interleave,
           {.help = "the words of an item are interleaved bit by bit, as in the frames of ofdm_modulator (frame), or "
                    "those of each user, as in the frames of noma_modulator (user)"});
-  v.field("modulation", modulation,
-          {.help = "with interleave: user, of all users or, as a list, of each; empty: all LLRs of a point are bits"});
+  v.field(
+      "modulation", modulation,
+      {.help = "of all users or antennas or, as a list, of each; with interleave: user or frame. Empty: all LLRs of a "
+               "point are bits, or the input `modulation` says how many"});
 }
 
 StageEntry entry() {
-  return {.family = "coding",
-          .name = "ldpc_decoder",
-          .summary = "decodes LDPC words by layered min-sum",
-          .inputs = {{.name = "llr",
-                      .elements = {Element::f32, Element::f16, Element::i8},
-                      .dims = "[word][n]",
-                      .nested = true,
-                      .example = {{"n", 2304}}}},
-          .outputs = {{.name = "bits"},
-                      {.name = "iterations", .can_omit = true},
-                      {.name = "events", .tally = kEvents},
-                      {.name = "posterior", .can_omit = true},
-                      {.name = "extrinsic", .can_omit = true},
-                      {.name = "failed", .can_omit = true},
-                      {.name = "llr_out", .can_omit = true}},
-          .make = make_stage<LdpcDecoderStage>,
-          .sample = "ldpc_decoder: {iterations: 15}",
-          .tolerance = 0};
+  return {
+      .family = "coding",
+      .name = "ldpc_decoder",
+      .summary = "decodes LDPC words by layered min-sum",
+      .inputs =
+          {{.name = "llr",
+            .elements = {Element::f32, Element::f16, Element::i8},
+            .dims = "[word][n]",
+            .nested = true,
+            .example = {{"n", 2304}}},
+           {.name = "modulation", .elements = {Element::u8}, .dims = "[frame][tx]", .optional = true, .nested = true}},
+      .outputs = {{.name = "bits"},
+                  {.name = "iterations", .can_omit = true},
+                  {.name = "events", .tally = kEvents},
+                  {.name = "posterior", .can_omit = true},
+                  {.name = "extrinsic", .can_omit = true},
+                  {.name = "failed", .can_omit = true},
+                  {.name = "llr_out", .can_omit = true}},
+      .make = make_stage<LdpcDecoderStage>,
+      .sample = "ldpc_decoder: {iterations: 15}",
+      .tolerance = 0};
 }
 
 }  // namespace iqd::ldpc_decoder

@@ -12,8 +12,8 @@
 #include <limits>
 #include <random>
 
-#include "pipeline/stages/coding/items_for_test.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/row_thread.hpp"
+#include "tests/support/coding_items.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::ldpc_decoder {
@@ -69,6 +69,43 @@ struct Decoded {
 };
 
 /// The stage on items of `item` LLRs each, in one block.
+std::string words_of_antennas(const std::vector<int>& sent) {
+  std::string all;
+  for (const int bits : sent)
+    all += std::string(all.empty() ? "[" : ", ") + (bits == 0 ? "silent" : bits == 2 ? "qpsk" : "16qam");
+  return all + "]";
+}
+/// Frames of 1200 points of three antennas with up to 4 bits, from LLRs of the bits that are sent; 1e3 at the others.
+struct MixedFrames {
+  explicit MixedFrames(std::vector<std::vector<int>> sent_by_frame) : sent(std::move(sent_by_frame)) {}
+
+  static constexpr std::int64_t kPoints = 1200;
+  std::vector<std::vector<int>> sent;
+  Llrs llr{};
+  std::vector<bool> is_sent{};
+
+  void add(const Llrs& own, std::size_t frame) {
+    std::size_t at = 0;
+    for (std::int64_t p = 0; p < kPoints; ++p)
+      for (const int bits : sent[frame])
+        for (int b = 0; b < 4; ++b) {
+          is_sent.push_back(b < bits);
+          llr.push_back(b < bits ? own[at++] : 1e3F);
+        }
+  }
+  Bits port() const {
+    Bits all;
+    for (const auto& frame : sent)
+      for (const int bits : frame) all.push_back(static_cast<std::uint8_t>(bits));
+    return all;
+  }
+  std::vector<StageInput> inputs(bool by_port) const {
+    std::vector<StageInput> in{items_of(llr, {{"carrier", 120}, {"symbol", 10}, {"tx", 3}, {"bit", 4}})};
+    if (by_port) in.push_back(items_of(port(), {{"tx", 3}}));
+    return in;
+  }
+};
+
 template <class T> Decoded decode(const std::vector<T>& llr, const std::string& keys = "{}", std::size_t item = kN) {
   static const StageEntry stage = entry();
   const auto out = outputs_of(stage, {items_of(llr, {{"n", static_cast<std::int64_t>(item)}})}, 0, keys);
@@ -265,7 +302,7 @@ TEST(LdpcDecoder, UsersHaveWordsOfTheirOwn) {
   };
   EXPECT_THAT(complaint("{interleave: user, modulation: 64qam}", in), HasSubstr("has 6 bits for user 0"));
   EXPECT_THAT(complaint("{interleave: user, modulation: [qpsk, qpsk]}", in), HasSubstr("one word for all 3 users"));
-  EXPECT_THAT(complaint("{modulation: qpsk}", in), HasSubstr("modulation: is for `interleave: user`"));
+  EXPECT_THAT(complaint("{modulation: qpsk}", in), HasSubstr("modulation: is for `interleave: user` and"));
   EXPECT_THAT(complaint("{interleave: user}", items_of({{"word", 3}, {"n", 2304}})), HasSubstr("[user][t][bit]"));
   EXPECT_THAT(complaint("{interleave: user}", items_of({{"user", 33}, {"t", 3000}, {"bit", 1}})),
               HasSubstr("32 users"));
@@ -373,6 +410,69 @@ TEST(LdpcDecoder, NamesTheWordsThatFailed) {
   Sent sent(3, 2.5);
   std::fill_n(sent.llr.begin() + static_cast<std::ptrdiff_t>(kN), kN, 0.0f);
   EXPECT_THAT(decode(sent.llr).failed, ElementsAre(0, 1, 0));
+}
+
+/// LLRs of `words` words, interleaved, and of what is behind them up to `all`.
+Llrs interleaved(const Sent& sent, std::size_t words, std::size_t all) {
+  Llrs llr(all, 2.5F);
+  for (std::size_t w = 0; w < words; ++w)
+    for (std::size_t i = 0; i < kN; ++i) llr[i * words + w] = sent.llr[w * kN + i];
+  return llr;
+}
+
+/// As if only the bits that antennas send were there.
+TEST(LdpcDecoder, AntennasMayDiffer) {
+  for (const std::vector<int>& sent : {std::vector{4, 2, 2}, {2, 0, 4}, {4, 4, 2}}) {
+    const auto bits = static_cast<std::size_t>(sent[0] + sent[1] + sent[2]) * MixedFrames::kPoints;
+    const std::size_t words = bits / kN;
+    const Sent x(words, 2.2);
+    MixedFrames frames({sent});
+    frames.add(interleaved(x, words, bits), 0);
+    const std::string keys = "{interleave: frame, modulation: " + words_of_antennas(sent) + "}";
+    const auto out = outputs_of(entry(), frames.inputs(false), 0, keys);
+    ASSERT_FALSE(out.empty());
+    const Decoded want = decode(interleaved(x, words, bits), "{interleave: frame}", bits);
+    EXPECT_EQ(all_of<std::uint8_t>(out[kBits]), want.bits);
+    EXPECT_EQ(all_of<std::int64_t>(out[kTally]), want.events);
+    for (const auto& [port, wanted] : {std::pair{kPosterior, want.posterior}, {kExtrinsic, want.extrinsic}}) {
+      const Llrs got = all_of<float>(out[port]);
+      std::size_t at = 0;
+      for (std::size_t i = 0; i < got.size(); ++i)
+        ASSERT_EQ(got[i], frames.is_sent[i] ? wanted[at++] : port == kExtrinsic ? 0 : 1e3F) << i;
+      EXPECT_EQ(at, bits);
+    }
+  }
+}
+
+/// By the port each frame may have other words; those that it has not are 0 and not counted.
+TEST(LdpcDecoder, FramesMayDiffer) {
+  const std::vector<std::vector<int>> sent = {{4, 2, 2}, {2, 0, 0}, {4, 4, 4}, {0, 0, 0}, {2, 2, 4}};
+  MixedFrames frames(sent);
+  std::size_t all = 0;
+  Bits wanted;
+  std::vector<bool> is_word;
+  for (std::size_t f = 0; f < sent.size(); ++f) {
+    const auto bits = static_cast<std::size_t>(sent[f][0] + sent[f][1] + sent[f][2]) * MixedFrames::kPoints;
+    const std::size_t words = bits / kN;
+    const Sent x(words, 4, static_cast<unsigned>(f));
+    frames.add(interleaved(x, words, bits), f);
+    wanted.insert(wanted.end(), x.bits.begin(), x.bits.end());
+    wanted.resize((f + 1) * 6 * kK);
+    for (std::size_t w = 0; w < 6; ++w) is_word.push_back(w < words);
+    all += words;
+  }
+  for (const std::int64_t block : {0, 1, 2}) {
+    const auto out = outputs_of(entry(), frames.inputs(true), block, "{interleave: frame}");
+    ASSERT_FALSE(out.empty());
+    EXPECT_EQ(all_of<std::uint8_t>(out[kBits]), wanted);
+    EXPECT_THAT(all_of<std::uint8_t>(out[kFailedWords]), Each(0));
+    const auto iterations = all_of<std::int32_t>(out[kIterations]);
+    for (std::size_t w = 0; w < iterations.size(); ++w) EXPECT_EQ(iterations[w] > 0, is_word[w]) << w;
+    const Llrs extrinsic = all_of<float>(out[kExtrinsic]);
+    for (std::size_t i = 0; i < extrinsic.size(); ++i) ASSERT_TRUE(frames.is_sent[i] || extrinsic[i] == 0) << i;
+    if (block > 0) continue;
+    EXPECT_THAT(all_of<std::int64_t>(out[kTally]), ElementsAre(static_cast<std::int64_t>(all), 0));
+  }
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "pipeline/stages/coding/items_for_test.hpp"
 #include "pipeline/stages/stages.hpp"
+#include "tests/support/coding_items.hpp"
 
 namespace iqd::merge_words {
 namespace {

@@ -70,6 +70,7 @@ class Tree {
       for (int j = 0; j < levels_; ++j) {
         const ComplexV a{all(level_[i]), all(level_[j])};
         for (int r = 0; r < m; ++r) rest_[m - 1][r].set(minus_product(rest_[m][r].get(), front_->r[r][m].get(), a));
+        if (front_->mixed && hn::AllTrue(F(), hn::Eq(hn::Add(re[i].get(), im[j].get()), none()))) continue;
         const V least = least_below(m - 1, hn::Add(re[i].get(), im[j].get()));
         lower(least_[m][0][i], least);
         lower(least_[m][1][j], least);

@@ -9,6 +9,7 @@
 
 #include "pipeline/stages/stages.hpp"
 #include "tests/support/detector_edges.hpp"
+#include "tests/support/mtt_definition.hpp"
 
 namespace iqd::exhaustive_detector {
 namespace {
@@ -70,6 +71,27 @@ TEST(ExhaustiveDetector, TriesEverything) {
         }
         EXPECT_NEAR(got.distance[static_cast<std::size_t>(v)], want.best, 1e-5 * std::max(want.best, 0.1));
       }
+    }
+}
+
+TEST(ExhaustiveDetector, TriesAllPointsOfMixedAlphabets) {
+  const struct {
+    std::vector<int> sent;
+    const char* keys;
+  } cases[] = {{{4, 2, 2}, "{modulation: [16qam, qpsk, qpsk]}"},
+               {{2, 6}, "{modulation: [qpsk, 64qam]}"},
+               {{6, 4}, "{modulation: [64qam, 16qam]}"},
+               {{2, 8}, "{modulation: [qpsk, 256qam]}"}};
+  for (const auto& c : cases)
+    for (const double strength : {0, 3}) {
+      const auto tx = static_cast<int>(c.sent.size());
+      Transmission x = testing::mixed_transmission(3, c.sent, 17, 0.1);
+      if (strength > 0) testing::add_prior(x, strength);
+      const Detected got = DetectorUnderTest(entry(), c.keys, 3, tx, strength > 0 ? x.bits : 0).run(x);
+      std::size_t at = 0;
+      for (std::int64_t v = 0; v < 17; ++v)
+        for (const double llr : testing::exhaustive(x, v))
+          EXPECT_NEAR(got.llr[at++], llr, 1e-4 * std::max(1.0, std::abs(llr)) + 4e-5) << c.keys << v;
     }
 }
 

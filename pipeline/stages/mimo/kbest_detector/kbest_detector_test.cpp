@@ -58,6 +58,24 @@ TEST(KbestDetector, KeepsTheBestPaths) {
   EXPECT_GT(clipped, 100);
 }
 
+TEST(KbestDetector, KeepsTheBestPathsOfMixedAlphabets) {
+  const struct {
+    std::vector<int> sent;
+    const char* keys;
+    std::size_t survivors;
+  } cases[] = {{{4, 4, 2, 2}, "{modulation: [16qam, 16qam, qpsk, qpsk]}", 16},
+               {{2, 6, 4}, "{modulation: [qpsk, 64qam, 16qam]}", 64},
+               {{2, 2, 4, 2}, "{modulation: [qpsk, qpsk, 16qam, qpsk], survivors: 5}", 5}};
+  for (const auto& c : cases)
+    for (const double strength : {0, 3}) {
+      auto x = testing::mixed_transmission(4, c.sent, 15, 0.1);
+      if (strength > 0) testing::add_prior(x, strength);
+      DetectorUnderTest stage(entry(), c.keys, 4, x.tx, strength > 0 ? x.bits : 0);
+      testing::expect_paths(stage.run(x), x, 8,
+                            [&](const std::vector<Path>& all) { return best_of(all, c.survivors); });
+    }
+}
+
 /// y = 0: all symbols of a ring cost exactly the same on each row. Of those at the limit the first are taken.
 TEST(KbestDetector, OfEqualCostsTheFirstAreTaken) {
   Transmission x = random_transmission(2, 1, 2, 1, 1);

@@ -4,7 +4,7 @@
 // The arithmetic of lmmse_detector, rounded alike on CPU and GPU. The CPU code includes it within a namespace once for
 // each SIMD target, where a Value is a register of one number per vector; the CUDA code includes it with Value = float.
 // The includer defines Value and number, root, least, greatest, sign (1, or -1 where its argument is below 0) and
-// exponential.
+// exponential, infinite_beyond (0, or infinity where a level is higher than the highest).
 
 // The constructors are written down since GCC compiles implicit ones without the target's instructions, and then cannot
 // construct ARM's registers.
@@ -86,13 +86,15 @@ IQD_HOST_DEVICE inline Estimate equalize(int tx, Value sigma, System s) {
 }
 
 /// LLRs of the `half` bits of one axis. The levels' distances times mu are mu a^2 - 2 x a plus a common term, exact
-/// even where mu is 0. `scale`: the power of a level 1, over the error.
-IQD_HOST_DEVICE inline void demap(int half, Value x, Value mu, Value scale, Value (&llr)[4]) {
+/// even where mu is 0. `scale`: the power of a level 1, over the error. `top`: the highest level there is, if kMixed.
+template <bool kMixed>
+IQD_HOST_DEVICE inline void demap(int half, Value x, Value mu, Value scale, Value top, Value (&llr)[4]) {
   Value best[4][2];
   for (int b = 0; b < half; ++b) best[b][0] = best[b][1] = number(std::numeric_limits<float>::infinity());
   for (int l = 0; l < 1 << half; ++l) {
     const Value a = number(static_cast<float>(qam::amplitude(half, static_cast<unsigned>(l))));
-    const Value cost = a * (mu * a - (x + x));
+    Value cost = a * (mu * a - (x + x));
+    if constexpr (kMixed) cost = cost + infinite_beyond(top, qam::amplitude(half, static_cast<unsigned>(l)));
     for (int b = 0; b < half; ++b) {
       Value& least_cost = best[b][l >> (half - 1 - b) & 1];
       least_cost = least(least_cost, cost);
@@ -122,6 +124,12 @@ IQD_HOST_DEVICE inline Value distance(int tx, const System& s, const ComplexValu
     sum = sum + (e.re * e.re + e.im * e.im);
   }
   return sum;
+}
+
+/// LLR of a bit that is known since the alphabet is a smaller one: its mean is a whole number then.
+IQD_HOST_DEVICE inline float known_llr(const Alphabet& alphabet, int bit) {
+  constexpr float kCertain = 100;
+  return alphabet.known(bit / 2) != 0 ? -kCertain : kCertain;
 }
 
 struct Decision {
@@ -160,7 +168,8 @@ struct Known {
   ComplexValue mean[kMostAntennas];
   Value share[kMostAntennas];
 };
-IQD_HOST_DEVICE inline Known know(int tx, int half, Value power, const Decision* prior) {
+template <bool kMixed>
+IQD_HOST_DEVICE inline Known know(int tx, int half, Value power, const Decision* prior, const Value* top) {
   const Value least_share = number(0x1p-10f);  // keeps 1 - error exact enough
   Known known;
   for (int t = 0; t < tx; ++t) {
@@ -168,7 +177,12 @@ IQD_HOST_DEVICE inline Known know(int tx, int half, Value power, const Decision*
     expect(half, prior[t].llr[0], known.mean[t].re, square[0]);
     expect(half, prior[t].llr[1], known.mean[t].im, square[1]);
     const Value re = known.mean[t].re, im = known.mean[t].im;
-    known.share[t] = greatest((square[0] + square[1] - (re * re + im * im)) * power, least_share);
+    Value least_of_antenna = least_share;
+    if constexpr (kMixed) {  // of its own power
+      const Value levels = top[t] + number(1);
+      least_of_antenna = least_share * (levels * levels - number(1)) * (power * number(2.0f / 3));
+    }
+    known.share[t] = greatest((square[0] + square[1] - (re * re + im * im)) * power, least_of_antenna);
   }
   return known;
 }
@@ -188,15 +202,17 @@ IQD_HOST_DEVICE inline System unknown_of(int tx, const Known& known, System s) {
 }
 
 /// From R (for symbols of odd numbers), yh, the noise and, with `kPrior`, a prior to LLRs without the prior. Returns
-/// |yh - R a|^2 of the symbols decided.
-template <bool kPrior> IQD_HOST_DEVICE inline Value detect(int tx, int bits, Value noise, const System& s,
-                                                           const Decision* prior, Decision* decision) {
+/// |yh - R a|^2 of the symbols decided. With `kMixed` the prior says which bits are known since an antenna has a smaller
+/// alphabet, and `top` is the highest level of each.
+template <bool kPrior, bool kMixed = false> IQD_HOST_DEVICE inline Value detect(int tx, int bits, Value noise,
+                                                                                const System& s, const Decision* prior,
+                                                                                const Value* top, Decision* decision) {
   const int half = bits / 2;
   const Value power = number(1 / static_cast<float>(qam::power(half)));
   const Value one = number(1);
   const Value sigma = root(greatest(noise * power, number(std::numeric_limits<float>::min())));
   Known known;
-  if constexpr (kPrior) known = know(tx, half, power, prior);
+  if constexpr (kPrior) known = know<kMixed>(tx, half, power, prior, top);
   const Estimate estimate = equalize(tx, sigma, kPrior ? unknown_of(tx, known, s) : s);
   ComplexValue a[kMostAntennas];
   for (int t = 0; t < tx; ++t) {
@@ -208,8 +224,9 @@ template <bool kPrior> IQD_HOST_DEVICE inline Value detect(int tx, int bits, Val
       x = {known.mean[t].re * mu + deviation * x.re, known.mean[t].im * mu + deviation * x.im};
       scale = scale / known.share[t];
     }
-    demap(half, x.re, mu, scale, decision[t].llr[0]);
-    demap(half, x.im, mu, scale, decision[t].llr[1]);
+    const Value highest = kMixed ? top[t] : one;
+    demap<kMixed>(half, x.re, mu, scale, highest, decision[t].llr[0]);
+    demap<kMixed>(half, x.im, mu, scale, highest, decision[t].llr[1]);
     a[t] = kPrior ? symbol(half, sum(half, decision[t], prior[t])) : symbol(half, decision[t]);
   }
   return distance(tx, s, a);

@@ -35,6 +35,10 @@ IQD_HOST_DEVICE inline float exponential(float x) {
   return expf(x);
 }
 
+IQD_HOST_DEVICE inline float infinite_beyond(float top, int level) {
+  return top < static_cast<float>(level < 0 ? -level : level) ? INFINITY : 0.0f;
+}
+
 #include "pipeline/stages/mimo/lmmse_detector/equalize_inl.hpp"
 
 template <int kTx> __device__ System system_of(const mimo::Triangle<kTx>& r) {
@@ -50,18 +54,32 @@ template <int kTx> __device__ System system_of(const mimo::Triangle<kTx>& r) {
 }
 
 /// One thread per vector.
-template <int kTx, int kBits, bool kPrior> __global__ void __launch_bounds__(mimo::kTileVectors)
+/// `kMixed`, with kPrior: antennas may have smaller alphabets.
+template <int kTx, int kBits, bool kPrior, bool kMixed = false> __global__ void __launch_bounds__(mimo::kTileVectors)
     detect_vectors(const mimo::DetectorShape shape, const mimo::DetectorJob job, mimo::Tally* tally) {
   extern __shared__ __align__(16) std::byte memory[];
   const mimo::Tile tile = mimo::find_tile(shape, job, *tally, blockIdx.x);
-  const mimo::Triangle<kTx> r = mimo::triangulate_vector<kTx>(tile, shape);
+  const Alphabets alphabets = kMixed ? mimo::alphabets_of(shape, job, tile) : Alphabets{};
+  const mimo::Triangle<kTx> r = mimo::triangulate_vector<kTx>(tile, shape, kMixed, alphabets);
   Decision prior[kTx], decision[kTx];
-  if constexpr (kPrior)
+  float top[kTx];
+  if constexpr (kMixed)
+#pragma unroll
+    for (int t = 0; t < kTx; ++t) {
+      const Alphabet alphabet = alphabets.of(r.antenna[t]);
+      top[t] = static_cast<float>(alphabet.top());
+#pragma unroll
+      for (int b = 0; b < kBits; ++b)
+        prior[t].llr[b % 2][b / 2] = alphabet.own(b / 2) < 0
+                                         ? known_llr(alphabet, b)
+                                         : mimo::mixed_prior_of(shape, job, tile, alphabets, r.antenna[t], b);
+    }
+  if constexpr (kPrior && !kMixed)
 #pragma unroll
     for (int t = 0; t < kTx; ++t)
 #pragma unroll
       for (int b = 0; b < kBits; ++b) prior[t].llr[b % 2][b / 2] = mimo::prior_of(shape, job, tile, r.antenna[t], b);
-  const float distance = detect<kPrior>(kTx, kBits, r.noise, system_of(r), prior, decision) + r.residual;
+  const float distance = detect<kPrior, kMixed>(kTx, kBits, r.noise, system_of(r), prior, top, decision) + r.residual;
   __syncthreads();
   mimo::Results results(shape, job, tile, r.erased, memory);
   results.put_distance(r.unscaled(distance));
@@ -70,7 +88,11 @@ template <int kTx, int kBits, bool kPrior> __global__ void __launch_bounds__(mim
     float llr[kBits];
 #pragma unroll
     for (int b = 0; b < kBits; ++b) llr[b] = decision[t].llr[b % 2][b / 2];
-    if (r.antenna[t] < shape.tx) results.put_antenna(r.antenna[t], llr);
+    if (r.antenna[t] >= shape.tx) continue;
+    if constexpr (kMixed)
+      results.put_mixed_antenna(alphabets.of(r.antenna[t]), r.antenna[t], llr);
+    else
+      results.put_antenna(r.antenna[t], llr);
   }
   results.flush();
   mimo::count_erased(job, tally, r.erased && tile.has_vector());
@@ -78,12 +100,13 @@ template <int kTx, int kBits, bool kPrior> __global__ void __launch_bounds__(mim
 
 using Kernel = void (*)(mimo::DetectorShape, mimo::DetectorJob, mimo::Tally*);
 
-template <int kTx, bool kPrior> Kernel kernel_for(int bits) {
-  constexpr Kernel kKernels[] = {detect_vectors<kTx, 2, kPrior>, detect_vectors<kTx, 4, kPrior>,
-                                 detect_vectors<kTx, 6, kPrior>, detect_vectors<kTx, 8, kPrior>};
+template <int kTx, bool kPrior, bool kMixed = false> Kernel kernel_for(int bits) {
+  constexpr Kernel kKernels[] = {detect_vectors<kTx, 2, kPrior, kMixed>, detect_vectors<kTx, 4, kPrior, kMixed>,
+                                 detect_vectors<kTx, 6, kPrior, kMixed>, detect_vectors<kTx, 8, kPrior, kMixed>};
   return kKernels[bits / 2 - 1];
 }
 template <int kTx> Kernel kernel_of(const mimo::DetectorShape& shape) {
+  if (shape.mixed) return kernel_for<kTx, true, true>(shape.bits);
   return shape.prior ? kernel_for<kTx, true>(shape.bits) : kernel_for<kTx, false>(shape.bits);
 }
 /// Antennas that do not exist are columns of zeros.

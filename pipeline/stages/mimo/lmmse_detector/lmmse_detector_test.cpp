@@ -57,16 +57,20 @@ struct Normal {
 
 /// [vector][tx][bit]
 std::vector<double> expected(const Transmission& x) {
-  const auto points = testing::constellation(x.bits);
   std::vector<double> llr;
   for (std::int64_t v = 0; v < x.vectors(); ++v) {
     const Normal normal(x, v);
     for (int t = 0; t < x.tx; ++t) {
       const double error = normal.error(t), mu = 1 - error;
+      const auto points = x.points_of(t);
       for (int b = 0; b < x.bits; ++b) {
+        if (b >= x.bits_of(t)) {
+          llr.push_back(0);
+          continue;
+        }
         double least[2] = {1e300, 1e300};
         for (std::size_t q = 0; q < points.size(); ++q) {
-          double& best = least[q >> (x.bits - 1 - b) & 1];
+          double& best = least[q >> (x.bits_of(t) - 1 - b) & 1];
           best = std::min(best, std::norm(normal.estimate(t) / mu - points[q]));
         }
         llr.push_back((least[1] - least[0]) * mu / error);
@@ -79,7 +83,6 @@ std::vector<double> expected(const Transmission& x) {
 /// With a prior, by definition: for each antenna all others' means are subtracted, and the filter knows what is left of
 /// them. [vector][tx][bit]
 std::vector<double> expected_with_prior(const Transmission& x) {
-  const auto points = testing::constellation(x.bits);
   std::vector<double> llr;
   for (std::int64_t v = 0; v < x.vectors(); ++v) {
     std::vector<complex> mean;
@@ -87,11 +90,12 @@ std::vector<double> expected_with_prior(const Transmission& x) {
     for (int t = 0; t < x.tx; ++t) {
       complex sum = 0;
       double square = 0;
+      const auto points = x.points_of(t);
       for (std::size_t q = 0; q < points.size(); ++q) {
         double p = 1;
-        for (int b = 0; b < x.bits; ++b) {
+        for (int b = 0; b < x.bits_of(t); ++b) {
           const double llr_of_bit = x.prior_at(v, t, b);
-          p /= 1 + std::exp((q >> (x.bits - 1 - b) & 1) != 0 ? llr_of_bit : -llr_of_bit);
+          p /= 1 + std::exp((q >> (x.bits_of(t) - 1 - b) & 1) != 0 ? llr_of_bit : -llr_of_bit);
         }
         sum += p * points[q];
         square += p * std::norm(points[q]);
@@ -101,7 +105,7 @@ std::vector<double> expected_with_prior(const Transmission& x) {
     }
     for (int t = 0; t < x.tx; ++t) {
       // In place of the others' variances their channels are scaled, and y is without their means.
-      Transmission one{x.rx, x.tx, x.bits, {}, {}, {static_cast<float>(x.noise_at(v))}, {}};
+      Transmission one{x.rx, x.tx, x.bits, {}, {}, {static_cast<float>(x.noise_at(v))}, {}, {}, x.sent};
       for (int n = 0; n < x.rx; ++n) {
         complex y = x.y_at(v, n);
         for (int a = 0; a < x.tx; ++a) {
@@ -174,6 +178,27 @@ TEST(LmmseDetector, IsTheDefinitionInSinglePrecision) {
     for (std::int64_t v = 0; v < x.vectors(); ++v)
       EXPECT_NEAR(got.distance[static_cast<std::size_t>(v)] / distance(x, got.bits, v), 1, 1e-3);
   }
+}
+
+TEST(LmmseDetector, MixedAlphabetsAgreeWithTheDefinition) {
+  const struct {
+    std::vector<int> sent;
+    const char* keys;
+    double noise;
+  } cases[] = {{{4, 4, 2, 2}, "{modulation: [16qam, 16qam, qpsk, qpsk]}", 0.1},
+               {{2, 6}, "{modulation: [qpsk, 64qam]}", 0.05},
+               {{2, 8, 4}, "{modulation: [qpsk, 256qam, 16qam]}", 0.01},
+               {{6, 4, 2, 6, 2}, "{modulation: [64qam, 16qam, qpsk, 64qam, qpsk]}", 0.05}};
+  for (const auto& c : cases)
+    for (const double strength : {0, 4}) {
+      Transmission x = testing::mixed_transmission(6, c.sent, 37, c.noise);
+      if (strength > 0) testing::add_prior(x, strength);
+      const Detected got = DetectorUnderTest(entry(), c.keys, 6, x.tx, strength > 0 ? x.bits : 0).run(x);
+      const auto want = strength > 0 ? expected_with_prior(x) : expected(x);
+      ASSERT_EQ(got.llr.size(), want.size());
+      for (std::size_t i = 0; i < want.size(); ++i)
+        EXPECT_NEAR(got.llr[i], want[i], 1e-3 * std::max(1.0, std::abs(want[i]))) << c.keys << i;
+    }
 }
 
 /// Two equal columns, besides other antennas.

@@ -29,6 +29,12 @@ template <int kAxisBits> struct Axis {
     if constexpr (kLevels == 2) return copysignf(1.0f, share);
     return fmaf(2.0f, fmaf(saturated(share), kTop, kRounds) - kRounds, -kTop);
   }
+  /// The same among the levels whose shares are `lowest` and more, and as far from the other end.
+  static IQD_HOST_DEVICE float level_within(float share, float lowest) {
+    constexpr float kRounds = 8388608.0f;
+    if constexpr (kLevels == 2) return copysignf(1.0f, share);
+    return fmaf(2.0f, fmaf(fminf(fmaxf(share, lowest), 1.0f - lowest), kTop, kRounds) - kRounds, -kTop);
+  }
   static IQD_HOST_DEVICE float2 point(int k) {
     constexpr std::int32_t kWhole = 0x4b000000;  // bits of 2^23; the last bit counts 1
     constexpr int kMask = 2 * kLevels - 2;
@@ -59,12 +65,14 @@ template <int kAxisBits> struct Ends {
 #pragma unroll
     for (int i = 0; i < n; ++i) at[0][i] = at[1][i] = INFINITY;
   }
-  /// For a path with distance d before the last row; `nearest_miss`: offset from the nearest point there.
-  IQD_HOST_DEVICE void lower(float d, float2 nearest_miss, float2 e, float r) {
+  /// For a path with distance d before the last row; `nearest_miss`: offset from the nearest point there. There are
+  /// levels up to `top`.
+  IQD_HOST_DEVICE void lower(float d, float2 nearest_miss, float2 e, float r, float top = Axis<kAxisBits>::kTop) {
     const float with_im = fmaf(nearest_miss.y, nearest_miss.y, d), with_re = fmaf(nearest_miss.x, nearest_miss.x, d);
 #pragma unroll
     for (int i = 0; i < n; ++i) {
       const float level = static_cast<float>(2 * i) - Axis<kAxisBits>::kTop;
+      if (fabsf(level) > top) continue;
       const float x = fmaf(-r, level, e.x), y = fmaf(-r, level, e.y);
       at[0][i] = fminf(at[0][i], fmaf(x, x, with_im));
       at[1][i] = fminf(at[1][i], fmaf(y, y, with_re));

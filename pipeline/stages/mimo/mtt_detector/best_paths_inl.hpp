@@ -87,6 +87,7 @@ template <int kAxis, bool kPrior> class BestPaths {
       bound = hn::Min(bound, plus_square(paths[k].cost.get(), most));
     }
     if constexpr (kPrior) bound = hn::Add(bound, most_by_prior(f, row));
+    if (f.mixed) bound = hn::Add(bound, bound);  // what costs infinitely much counts as twice the bound
     const auto exponent = hn::ShiftRight<23>(hn::BitCast(I(), hn::Max(bound, all(0x1p-60f))));
     return hn::BitCast(F(), hn::ShiftLeft<23>(hn::Sub(hn::Set(I(), 2 * 127 + 30), exponent)));
   }
@@ -94,7 +95,10 @@ template <int kAxis, bool kPrior> class BestPaths {
     V most = all(0);
     for (const auto& of_axis : f.level_cost[row]) {
       V of_levels = all(0);
-      for (int i = 0; i < kLevels; ++i) of_levels = hn::Max(of_levels, of_axis[i].get());
+      for (int i = 0; i < kLevels; ++i) {
+        const V cost = of_axis[i].get();  // absent levels are never chosen
+        of_levels = hn::Max(of_levels, hn::IfThenElseZero(hn::IsFinite(cost), cost));
+      }
       most = hn::Add(most, of_levels);
     }
     return most;

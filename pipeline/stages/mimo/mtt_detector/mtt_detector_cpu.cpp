@@ -14,18 +14,21 @@
 HWY_BEFORE_NAMESPACE();
 namespace iqd::mtt_detector::HWY_NAMESPACE {
 
-template <int kAxis, bool kPrior> std::int64_t detect_with(const mimo::DetectorShape& shape, const Config& config,
-                                                           const mimo::DetectorJob& job, const mimo::Batch& batch,
-                                                           std::byte* memory) {
+template <int kAxis, bool kPrior, bool kMixed = false>
+std::int64_t detect_with(const mimo::DetectorShape& shape, const Config& config, const mimo::DetectorJob& job,
+                         const mimo::Batch& batch, std::byte* memory) {
   Scratch scratch(memory);
-  Traversal<kAxis, kPrior> traversal(config, scratch);
+  Traversal<kAxis, kPrior, kMixed> traversal(config, scratch);
   Front front;
   return detect_all(shape, job, batch, front, traversal);
 }
 template <int kAxis> std::int64_t detect_points(const mimo::DetectorShape& shape, const Config& config,
                                                 const mimo::DetectorJob& job, const mimo::Batch& batch,
                                                 std::byte* memory) {
-  return (shape.prior ? detect_with<kAxis, true> : detect_with<kAxis, false>)(shape, config, job, batch, memory);
+  if (shape.mixed && !shape.prior && config.variant == Variant::fast)
+    return detect_with<kAxis, false, true>(shape, config, job, batch, memory);
+  return (shape.prior || shape.mixed ? detect_with<kAxis, true> : detect_with<kAxis, false>)(shape, config, job, batch,
+                                                                                             memory);
 }
 
 std::int64_t detect(const mimo::DetectorShape& shape, const Config& config, const mimo::DetectorJob& job,

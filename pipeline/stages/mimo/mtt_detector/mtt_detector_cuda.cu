@@ -45,12 +45,19 @@ template <class Search, bool kSquare> __global__ void __launch_bounds__(Search::
     const mimo::Tile tile = mimo::find_tile(shape, job, *tally, number);
     if (tile.count == 0) break;
     constexpr int kTx = Search::kTx, kRx = kSquare ? kTx : mimo::kMostAntennas;
-    const auto r =
-        mimo::triangulate<kSquare>(mimo::scaled(mimo::received<kTx, kRx, kSquare>(tile, shape)), Search::kBits);
+    const Alphabets alphabets = Search::kMixed ? mimo::alphabets_of(shape, job, tile) : Alphabets{};
+    auto received = mimo::scaled(mimo::received<kTx, kRx, kSquare>(tile, shape));
+    if constexpr (Search::kMixed) mimo::scale_columns(alphabets, received);
+    constexpr bool kNothingBeside = kSquare && !Search::kMixed;  // where an antenna is silent, a part of y is
+    const auto r = mimo::triangulate<kNothingBeside>(received, Search::kBits);
     mimo::Results results(shape, job, tile, r.erased, memory);
-    Search search(r, columns + threadIdx.x, points);
+    Search search(r, columns + threadIdx.x, points, alphabets);
     const float distance = search.run([&](int antenna, const float(&llr)[Search::kBits]) {
-      if (kSquare || antenna < shape.tx) results.put_antenna(antenna, llr);
+      if (!kSquare && antenna >= shape.tx) return;
+      if constexpr (Search::kMixed)
+        results.put_mixed_antenna(alphabets.of(antenna), antenna, llr);
+      else
+        results.put_antenna(antenna, llr);
     });
     erased += r.erased && tile.has_vector();
     if (job.distance) results.put_distance(r.unscaled(distance + r.residual));
@@ -99,15 +106,20 @@ template <class Search> Choice choice_of_antennas(const DetectorShape& shape) {
     if (shape.rx == Search::kTx && shape.tx == Search::kTx) return choice<Search, true>(shape);
   return choice<Search, false>(shape);
 }
-template <int kTx, int kBits> Choice choice_of_lists(const DetectorShape& shape, Lists lists) {
-  if (lists == Lists::pooled) return choice_of_antennas<Traversal<kTx, kBits, true>>(shape);
-  return choice_of_antennas<Traversal<kTx, kBits, false>>(shape);
+template <int kTx, int kBits, bool kMixed = false> Choice choice_of_lists(const DetectorShape& shape, Lists lists) {
+  if (lists == Lists::pooled) return choice_of_antennas<Traversal<kTx, kBits, true, kMixed>>(shape);
+  return choice_of_antennas<Traversal<kTx, kBits, false, kMixed>>(shape);
 }
-template <int kTx, bool kPrior> Choice choice_of_scan(const DetectorShape& shape, const Config& config) {
-  return {scan_vectors<kTx, kPrior>, kTileVectors, mimo::groups_for(shape),
+template <int kTx, bool kPrior, bool kMixed = false>
+Choice choice_of_scan(const DetectorShape& shape, const Config& config) {
+  return {scan_vectors<kTx, kPrior, kMixed>, kTileVectors, mimo::groups_for(shape),
           mimo::output_bytes(shape) + Scan<kTx, kPrior>::bytes(shape.bits), config.lists == Lists::pooled};
 }
 template <int kTx> Choice choice_of_points(const DetectorShape& shape, const Config& config) {
+  if (shape.mixed && (shape.prior || config.variant == Variant::paper || shape.bits == 2))
+    return choice_of_scan<kTx, true, true>(shape, config);
+  if (shape.mixed && shape.bits == 4) return choice_of_lists<kTx, 4, true>(shape, config.lists);
+  if (shape.mixed) return choice_of_lists<kTx, 6, true>(shape, config.lists);
   if (shape.prior) return choice_of_scan<kTx, true>(shape, config);
   if (config.variant == Variant::paper) return choice_of_scan<kTx, false>(shape, config);
   if (shape.bits == 2) return choice_of_lists<kTx, 2>(shape, config.lists);

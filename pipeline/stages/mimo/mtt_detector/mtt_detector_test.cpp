@@ -23,11 +23,20 @@ using testing::random_transmission;
 using testing::same_bits;
 using testing::Transmission;
 
+std::string word_of(int bits) {
+  return bits == 0 ? "silent" : bits == 2 ? "qpsk" : std::to_string(1 << bits) + "qam";
+}
 std::string keys(int bits, const std::string& others = "") {
-  return "{modulation: " + (bits == 2 ? "qpsk" : std::to_string(1 << bits) + "qam") + others + "}";
+  return "{modulation: " + word_of(bits) + others + "}";
+}
+std::string keys(const Transmission& x, const std::string& others) {
+  if (x.sent.empty()) return keys(x.bits, others);
+  std::string all;
+  for (const int bits : x.sent) all += (all.empty() ? "[" : ", ") + word_of(bits);
+  return "{modulation: " + all + "]" + others + "}";
 }
 Detected detect(const Transmission& x, const std::string& others = "") {
-  DetectorUnderTest detector(entry(), keys(x.bits, others), x.rx, x.tx, x.prior.empty() ? 0 : x.bits);
+  DetectorUnderTest detector(entry(), keys(x, others), x.rx, x.tx, x.prior.empty() ? 0 : x.bits);
   EXPECT_EQ(detector.complaints(), "");
   return detector.run(x);
 }
@@ -52,7 +61,7 @@ void expect_as_defined(const Transmission& x, const std::string& others = "") {
   }
   expect_near(got.llr, llrs, keys(x.bits, others) + std::to_string(x.rx) + "x" + std::to_string(x.tx));
   for (std::size_t i = 0; i < llrs.size(); ++i)
-    ASSERT_EQ(got.bits[i], got.llr[i] + (x.prior.empty() ? 0 : mimo::usable_prior(x.prior[i])) < 0);
+    ASSERT_EQ(got.bits[i], got.llr[i] != 0 && got.llr[i] + (x.prior.empty() ? 0 : mimo::usable_prior(x.prior[i])) < 0);
 }
 
 TEST(MttDetector, DoesWhatAllDetectorsDo) {
@@ -84,6 +93,38 @@ TEST(MttDetector, WithAPriorItAgreesWithItsDefinition) {
       auto x = random_transmission(rx, tx, bits, vectors, noise);
       testing::add_prior(x, strength);
       expect_as_defined(x, others);
+    }
+}
+
+TEST(MttDetector, MixedAlphabetsAgreeWithTheDefinition) {
+  struct Case {
+    int rx;
+    std::vector<int> sent;
+    int vectors;
+    double noise;
+  };
+  for (const auto& [rx, sent, vectors, noise] :
+       {Case{4, {4, 4, 2, 2}, 60, 0.06}, Case{4, {2, 6, 4, 2}, 20, 0.02}, Case{4, {6, 6, 6, 2}, 17, 0.02},
+        Case{4, {8, 2, 4, 6}, 2, 0.01}, Case{4, {4, 0, 2, 4}, 40, 0.1}, Case{8, {4, 2, 4, 2, 2, 4, 2, 4}, 20, 0.3},
+        Case{5, {2, 6, 2}, 33, 0.1}})
+    for (const double strength : {0, 3})
+      for (const char* const others : {"", ", lists: pooled", ", variant: paper"}) {
+        auto x = testing::mixed_transmission(rx, sent, vectors, noise);
+        if (strength > 0) testing::add_prior(x, strength);
+        expect_as_defined(x, others);
+      }
+}
+
+TEST(MttDetector, TwoAntennasWithMixedAlphabetsAreExact) {
+  for (const std::vector<int>& sent : {std::vector{4, 2}, {2, 6}, {6, 4}, {8, 2}, {0, 4}})
+    for (const double strength : {0, 3}) {
+      auto x = testing::mixed_transmission(2, sent, 8, 0.1);
+      if (strength > 0) testing::add_prior(x, strength);
+      std::vector<double> llrs;
+      for (std::int64_t v = 0; v < x.vectors(); ++v)
+        for (const double llr : exhaustive(x, v)) llrs.push_back(llr);
+      expect_near(detect(x).llr, llrs, "own");
+      expect_near(detect(x, ", lists: pooled").llr, llrs, "pooled");
     }
 }
 

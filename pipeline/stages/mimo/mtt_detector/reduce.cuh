@@ -40,7 +40,8 @@ template <int kLevels, bool kFew = kLevels == 2> class Reduction {
 #pragma unroll
     for (int q = 0; q < kLevels * kLevels; ++q) least_[q] = 0x7fffffff;
   }
-  IQD_HOST_DEVICE void offer(int k, float d, float2 e) {
+  /// Survivor k, with residual e in the row below it. One that is not there has an infinite distance.
+  IQD_HOST_DEVICE void offer(int k, float d, float2 e, bool = false) {
 #pragma unroll
     for (int q = 0; q < kLevels * kLevels; ++q) {
       const float x = fmaf(-r_, level(q / kLevels), e.x), y = fmaf(-r_, level(q % kLevels), e.y);
@@ -88,11 +89,16 @@ template <int kLevels> class Reduction<kLevels, false> {
       for (int j = 0; j < kLevels; ++j) least_[i][j] = 0xffffffff;
   }
 
-  /// Survivor k, with residual e in the row below it.
-  IQD_HOST_DEVICE void offer(int k, float d, float2 e) {
+  /// A distance beyond those of all survivors that are the best for any q: its sums exceed 23 bits.
+  IQD_HOST_DEVICE float never() const {
+    return 2 * bound_ + 2 * reach_ * twice_r_ * kTop;
+  }
+
+  /// Survivor k, with residual e in the row below it. `absent`: it is not there.
+  IQD_HOST_DEVICE void offer(int k, float d, float2 e, bool absent = false) {
     const float re = fminf(fmaxf(e.x, -reach_), reach_), im = fminf(fmaxf(e.y, -reach_), reach_);
     const float scaled_re = re * scale_, scaled_im = im * scale_;
-    const float a = fmaf(scaled_re, re, fmaf(fminf(d, bound_), scale_, offset_));
+    const float a = fmaf(scaled_re, re, fmaf(absent ? never() : fminf(d, bound_), scale_, offset_));
     const float b = fmaf(scaled_im, im, offset_);
     const float slope_a = scaled_re * twice_r_, slope_b = scaled_im * twice_r_;
     std::uint32_t keys[kLevels];

@@ -68,8 +68,10 @@ template <int kTx, bool kPrior> struct Scan {
     for (int b = bits - 1 - axis; b >= 0; b -= 2) label = label << 1 | (symbol >> b & 1);
     return label;
   }
-  /// The costs of levels by the prior of this thread's vector; `llr(antenna, bit)` is the prior.
-  template <class Llr> __device__ void share_prior(const mimo::Triangle<kTx>& r, const Llr& llr) {
+  /// The costs of levels by the prior of this thread's vector; `llr(antenna, bit)` is the prior. Those above
+  /// `top(antenna)` are infinite.
+  template <class Llr, class Top>
+  __device__ void share_prior(const mimo::Triangle<kTx>& r, const Llr& llr, const Top& top) {
     v = static_cast<int>(threadIdx.x);
     const int half = bits / 2;
     for (int row = 0; row < kTx; ++row)
@@ -80,7 +82,9 @@ template <int kTx, bool kPrior> struct Scan {
             const float prior = llr(r.antenna[row], 2 * b + axis);
             cost += fmaxf(0, i >> (half - 1 - b) & 1 ? prior : -prior);
           }
-          cost_of_level(row, axis, i) = r.erased ? 0 : cost * fminf(r.noise, mimo::kMostPriorNoise);
+          cost = r.erased ? 0 : cost * fminf(r.noise, mimo::kMostPriorNoise);
+          const bool absent = abs(qam::amplitude(half, static_cast<unsigned>(i))) > top(r.antenna[row]);
+          cost_of_level(row, axis, i) = absent ? INFINITY : cost;
         }
   }
 
@@ -206,20 +210,24 @@ template <int kTx, bool kPrior> struct Scan {
   }
 };
 
-template <int kTx, bool kPrior> __global__ void __launch_bounds__(mimo::kTileVectors)
+/// `kMixed`, with kPrior: antennas may have smaller alphabets.
+template <int kTx, bool kPrior, bool kMixed> __global__ void __launch_bounds__(mimo::kTileVectors)
     scan_vectors(const mimo::DetectorShape shape, const mimo::DetectorJob job, mimo::Tally* const tally,
                  const std::uint32_t pooled) {
   extern __shared__ __align__(16) std::byte memory[];
   const mimo::Tile tile = mimo::find_tile(shape, job, *tally, blockIdx.x);
   bool erased = false;
   if (tile.count > 0) {
-    const mimo::Triangle<kTx> r = mimo::triangulate_vector<kTx>(tile, shape);
+    const Alphabets alphabets = kMixed ? mimo::alphabets_of(shape, job, tile) : Alphabets{};
+    const mimo::Triangle<kTx> r = mimo::triangulate_vector<kTx>(tile, shape, kMixed, alphabets);
     const int thread = static_cast<int>(threadIdx.x), low = kTx - shape.tx;  // below it are columns of zeros
     Scan<kTx, kPrior> scan(shape.bits, memory + mimo::output_bytes(shape));
     const auto prior = [&](int antenna, int bit) {
+      if constexpr (kMixed) return mimo::mixed_prior_of(shape, job, tile, alphabets, antenna, bit);
       return kPrior ? mimo::prior_of(shape, job, tile, antenna, bit) : 0.0f;
     };
-    if constexpr (kPrior) scan.share_prior(r, prior);
+    if constexpr (kPrior)
+      scan.share_prior(r, prior, [&](int antenna) { return kMixed ? alphabets.of(antenna).top() : scan.points; });
     scan.share(r);
     for (int v = thread / scan.points; v < mimo::kTileVectors; v += mimo::kTileVectors / scan.points)
       scan.search(v, low, pooled != 0);
@@ -233,7 +241,11 @@ template <int kTx, bool kPrior> __global__ void __launch_bounds__(mimo::kTileVec
       for (int b = 0; b < 6; ++b)
         if (b < shape.bits && m >= low)
           llr[b] = (scan.least_of(m, b, 1) - scan.least_of(m, b, 0)) / r.noise - prior(r.antenna[m], b);
-      if (r.antenna[m] < shape.tx) results.put_antenna(r.antenna[m], llr, shape.bits);
+      if (r.antenna[m] >= shape.tx) continue;
+      if constexpr (kMixed)
+        results.put_mixed_antenna(alphabets.of(r.antenna[m]), r.antenna[m], llr, shape.bits);
+      else
+        results.put_antenna(r.antenna[m], llr, shape.bits);
     }
     erased = r.erased && tile.has_vector();
     results.put_distance(r.unscaled(scan.least_of_all() + r.residual));

@@ -29,7 +29,8 @@ namespace iqd::mtt_detector::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using namespace mimo::HWY_NAMESPACE;
 
-template <int kAxis, bool kPrior> class Traversal {
+/// `kMixed`, without a prior: rows have the levels up to their top, and absent points cost infinitely much.
+template <int kAxis, bool kPrior, bool kMixed = false> class Traversal {
  public:
   Traversal(const Config& config, Scratch& scratch)
       : pooled_(config.lists == Lists::pooled),
@@ -86,14 +87,20 @@ template <int kAxis, bool kPrior> class Traversal {
       const V re = hn::MulAdd(a.im, u.im, hn::MulAdd(a.re, u.re, hn::Mul(r, z.re)));
       const V im = hn::NegMulAdd(a.im, u.re, hn::MulAdd(a.re, u.im, hn::Mul(r, z.im)));
       next_[q].start(f);
-      next_[q].append(f, last, nearest_point<kAxis>(re, im, per_step, anywhere));
-      next_[q].append(f, row, s);
+      next_[q].append(f, last, within(f, last, nearest_point<kAxis>(re, im, per_step, anywhere)));
+      append_point(f, row, q, next_[q]);
     }
   }
 
+  /// The nearest point of those that the row has.
+  HWY_INLINE static ComplexV within(const Front& f, int row, ComplexV s) {
+    if constexpr (!kMixed) return s;
+    const V top = f.top[row].get(), bottom = hn::Neg(top);
+    return {hn::Max(bottom, hn::Min(top, s.re)), hn::Max(bottom, hn::Min(top, s.im))};
+  }
   HWY_INLINE static void append_point(const Front& f, int row, int q, Path& path) {
     path.append(f, row, point<kAxis>(q));
-    if constexpr (kPrior)
+    if constexpr (kPrior || kMixed)
       path.pay(hn::Add(f.level_cost[row][0][kPoints<kAxis>.real[q]].get(),
                        f.level_cost[row][1][kPoints<kAxis>.imag[q]].get()));
   }
@@ -126,7 +133,8 @@ template <int kAxis, bool kPrior> class Traversal {
   /// The symbol of `row` that costs a path least, without a prior.
   HWY_INLINE ComplexV cheapest(const Front& f, int row, const Path& path) const {
     const ComplexV left = path.left[row].get();
-    if (!paper_) return nearest_point<kAxis>(left.re, left.im, f.per_step[row].get(), f.anywhere[row].get());
+    if (!paper_)
+      return within(f, row, nearest_point<kAxis>(left.re, left.im, f.per_step[row].get(), f.anywhere[row].get()));
     const auto q = first_least<kCount>([&](int k) { return path.cost_with(f, row, point<kAxis>(k)); });
     return {hn::GatherIndex(F(), kPoints<kAxis>.re, q), hn::GatherIndex(F(), kPoints<kAxis>.im, q)};
   }
@@ -146,7 +154,7 @@ template <int kAxis, bool kPrior> class Traversal {
 
   /// The list of row 0.
   HWY_INLINE void finish(const Front& f) {
-    for (int k = 0; k < kCount; ++k) least_.count(0, AxisCosts<kAxis, kPrior>(f, 0, now_[k]));
+    for (int k = 0; k < kCount; ++k) least_.count(0, AxisCosts < kAxis, kPrior || kMixed > (f, 0, now_[k]));
   }
 
   const bool pooled_;

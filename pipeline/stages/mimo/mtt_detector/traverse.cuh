@@ -11,6 +11,9 @@
 //   with the best of the other part.
 // - The remaining reductions choose by integers (reduce.cuh); the distances of the chosen paths are then recomputed.
 //
+// With `kMixed` antennas may have smaller alphabets: a row then has the levels up to its top. Slicing stays within them,
+// and vertices beyond have infinite distances. Rows are sorted for each vector, so threads do the same work for all.
+//
 // Runs on the host as well, for tests.
 #pragma once
 
@@ -24,11 +27,12 @@ using mimo::minus_product;
 using mimo::plus_square;
 using mimo::Triangle;
 
-template <int kTx_, int kBits_, bool kPooled_> class Traversal {
+template <int kTx_, int kBits_, bool kPooled_, bool kMixed_ = false> class Traversal {
  public:
   static constexpr int kTx = kTx_;
   static constexpr int kBits = kBits_;
   static constexpr bool kPooled = kPooled_;
+  static constexpr bool kMixed = kMixed_;
   static constexpr int kAxisBits = kBits / 2;
   using Axis = mtt_detector::Axis<kAxisBits>;
   static constexpr int kLevels = Axis::kLevels;
@@ -45,10 +49,12 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
   static constexpr int kParentWords = kPoints / 4;
   static constexpr int kWords = kLeastWords + (kLastParents > 1 ? kLastParents - 1 : 0) * kParentWords;
 
-  IQD_HOST_DEVICE Traversal(const Triangle<kTx>& r, std::uint32_t* column, std::uint32_t points)
+  IQD_HOST_DEVICE Traversal(const Triangle<kTx>& r, std::uint32_t* column, std::uint32_t points,
+                            const Alphabets& alphabets = {})
       : r_(r), column_(column), points_(points) {
 #pragma unroll
     for (int m = 0; m < kTx; ++m) {
+      if constexpr (kMixed) top_[m] = static_cast<float>(alphabets.of(r.antenna[m]).top());
       slope_[m] = r.per_step[m] * (0.5f / kTop);
       start_[m] = r.per_step[m] > 0 ? kMiddle : kAnywhere;
     }
@@ -89,7 +95,15 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
   }
   IQD_HOST_DEVICE float2 nearest(int m, float2 e) const {
     if constexpr (kLevels == 2) return {Axis::level_at(e.x), Axis::level_at(e.y)};  // where R_mm is 0, so is e
-    return {Axis::level_at(fmaf(e.x, slope_[m], start_[m])), Axis::level_at(fmaf(e.y, slope_[m], start_[m]))};
+    return {level_at(m, fmaf(e.x, slope_[m], start_[m])), level_at(m, fmaf(e.y, slope_[m], start_[m]))};
+  }
+  IQD_HOST_DEVICE float level_at(int m, float share) const {
+    if constexpr (kMixed) return Axis::level_within(share, (kTop - top_[m]) * (0.5f / kTop));
+    return Axis::level_at(share);
+  }
+  /// Whether the row's alphabet lacks a point.
+  IQD_HOST_DEVICE bool lacks(int m, float2 s) const {
+    return kMixed && fmaxf(fabsf(s.x), fabsf(s.y)) > top_[m];
   }
   /// k*(q) = first_ - turn_ q, as a share of the way through the levels.
   IQD_HOST_DEVICE void set_first_reduction() {
@@ -114,7 +128,7 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
           s[kTx - u] = Axis::point(k);
         }
       const float2 p = minus_product(first_, turn_, s[kTx - 2]);
-      s[kTx - 1] = {Axis::level_at(p.x), Axis::level_at(p.y)};
+      s[kTx - 1] = {level_at(kTx - 1, p.x), level_at(kTx - 1, p.y)};
     }
   }
   /// The distance over the rows from m up.
@@ -194,6 +208,7 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
         s[m] = float2{re, static_cast<float>(2 * j) - kTop};
         trace<t>(s, k);
         float d = distance(m, s);
+        if (lacks(m, s[m])) d = INFINITY;
         go_on<m, kEnds>(s, d, k, next, ends);
         if constexpr (kPooled) {
           lower_all(s, d);
@@ -228,11 +243,11 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
     for (int row = m - 1; row >= 0; --row) {
       const float2 e = rest(row, s);
       if constexpr (Next::kUsed)
-        if (row == m - 1) next.offer(k, d, e);
+        if (row == m - 1) next.offer(k, d, e, lacks(m, s[m]));
       s[row] = nearest(row, e);
       const float2 x = miss(row, e, s[row]);
       if constexpr (kEnds)
-        if (row == 0) ends.lower(d, x, e, r_.diagonal[0]);
+        if (row == 0) ends.lower(d, x, e, r_.diagonal[0], kMixed ? top_[0] : kTop);
       d = plus_square(d, x);
     }
   }
@@ -271,6 +286,7 @@ template <int kTx_, int kBits_, bool kPooled_> class Traversal {
   std::uint32_t* column_;
   std::uint32_t points_;
   float slope_[kTx], start_[kTx];
+  float top_[kMixed ? kTx : 1];
   float2 first_, turn_;
   float best_ = INFINITY;
 };

@@ -44,6 +44,25 @@ TEST(OnePassDetector, KeepsTheBestPathIntoEverySymbol) {
   EXPECT_GT(clipped, 100);
 }
 
+TEST(OnePassDetector, KeepsTheBestPathIntoEverySymbolOfMixedAlphabets) {
+  const struct {
+    std::vector<int> sent;
+    const char* keys;
+  } cases[] = {{{4, 4, 2, 2}, "{modulation: [16qam, 16qam, qpsk, qpsk]}"},
+               {{2, 6, 4}, "{modulation: [qpsk, 64qam, 16qam]}"}};
+  for (const auto& c : cases)
+    for (const double strength : {0, 3}) {
+      auto x = testing::mixed_transmission(4, c.sent, 15, 0.1);
+      if (strength > 0) testing::add_prior(x, strength);
+      DetectorUnderTest stage(entry(), c.keys, 4, x.tx, strength > 0 ? x.bits : 0);
+      testing::expect_paths(stage.run(x), x, 8, [&](const std::vector<Path>& all) {
+        auto best = reduced(all, x.bits);
+        std::erase_if(best, [](const Path& path) { return path.symbols.empty(); });
+        return best;
+      });
+    }
+}
+
 TEST(OnePassDetector, HasTheMannersOfDetectors) {
   testing::expect_detector_manners(entry());
 }

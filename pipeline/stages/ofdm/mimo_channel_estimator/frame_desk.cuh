@@ -39,6 +39,7 @@ struct Tables {
   const float2 *known, *ramp, *pilot_weights;
   const std::int32_t *odd, *pilot, *place, *first;
   std::int32_t odd_carriers, functions, delays, pitch, most_taps, em, soft_bits;
+  Alphabets sent;
   float span, smoothed_noise, within;
   bool moves, whitens, groups;
 };

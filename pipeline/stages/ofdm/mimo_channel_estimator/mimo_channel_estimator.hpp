@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,8 +14,10 @@
 #include "base/views.hpp"
 #include "config/fields.hpp"
 #include "pipeline/stage/cuda_half.hpp"
+#include "pipeline/stages/alphabets.hpp"
 #include "pipeline/stages/ofdm/antenna_noise.hpp"
 #include "signal/formats/ofdm_format.hpp"
+#include "signal/formats/soft_qam.hpp"
 
 /// Estimates channel and noise of OFDM frames from their training and synchronisation symbols; removes the common phase
 /// of each symbol behind them, which pilots show; scales all antennas to the same noise. README.md has the formulas.
@@ -60,6 +63,7 @@ struct Config {
   std::int64_t em = 2;
   Whiten whiten = Whiten::off;
   std::int64_t group = 12;
+  std::vector<std::string> modulation{};
 
   void fields(FieldVisitor& visitor);
 };
@@ -137,7 +141,8 @@ struct Design {
   std::vector<cf32> ramp;           // [carrier]: effect of the middle delay on the channel
   std::vector<cf32> uncover;        // [tx][training]: conj(cover)
   std::vector<float> taps;          // [carrier][kTaps]
-  std::int32_t soft_bits = 0;       // of a symbol; 0: there are no LLRs
+  std::int32_t soft_bits = 0;       // LLRs of a symbol; 0: there are none
+  Alphabets sent{};                 // of the antennas, if there are LLRs
   float smoothed_noise = 0;         // variance of a smoothed channel's error, of all antennas, over the noise
   std::vector<std::int32_t> first;  // [carrier]: the carrier of its first tap
   std::vector<std::int32_t> odd;    // empty carriers in the synchronisation symbol
@@ -156,6 +161,11 @@ struct Design {
   }
   bool measures_noise_alone() const noexcept { return track == Track::hold && whiten == Whiten::off; }
 };
+/// What an antenna sent, from the LLRs of its point. Nothing is known of one that is silent but that.
+IQD_HOST_DEVICE inline qam::SoftSymbol soft_point(const Alphabets& sent, int antenna, const float* llr) noexcept {
+  const int bits = sent.bits(antenna);
+  return bits == 0 ? qam::SoftSymbol{.re = 0, .im = 0, .variance = 0} : qam::soft_symbol(bits, llr);
+}
 /// Elements of a frame.
 struct Sizes {
   std::int64_t y, h, noise, covariance, soft;

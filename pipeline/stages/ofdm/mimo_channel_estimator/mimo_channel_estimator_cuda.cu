@@ -149,6 +149,7 @@ class FollowingRun final : public StageRun {
                .most_taps = t.most_taps,
                .em = t.em,
                .soft_bits = design.soft_bits,
+               .sent = design.sent,
                .span = t.span,
                .smoothed_noise = design.smoothed_noise,
                .within = t.within,

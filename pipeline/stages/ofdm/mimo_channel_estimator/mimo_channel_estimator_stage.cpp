@@ -51,10 +51,21 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
           "", fmt::format("input 'soft' has to have 2, 4, 6 or 8 LLRs for each of the frame's {} symbols, "
                           "[carrier][symbol][tx][bit]; it is {}",
                           symbols_sent, soft.text()));
+    if (!config_.modulation.empty() || bits > 0) {
+      const auto sent = config_.modulation.empty() ? std::optional(AntennaBits(Modulation::qpsk, f.tx))
+                                                   : ofdm::modulation_of(config_.modulation, f.tx, context.section);
+      if (!sent) return;
+      if (bits > 0 && sent->most() > bits)
+        return context.section.problem(
+            "modulation", fmt::format("has more bits than the {} LLRs of each symbol of the input 'soft'", bits));
+      sent_ = *sent;
+    }
     if (bits > 0 && config_.track != Track::frame)
       return context.section.problem("track", "has to be `frame` if something is connected to the input 'soft'");
     design_ = make_design(config_, rx, static_cast<double>(f.symbol()) / rate_hz);
     design_.soft_bits = static_cast<std::int32_t>(bits);
+    design_.sent = {.packed = 0, .most = 8};
+    for (int a = 0; a < f.tx; ++a) design_.sent.set(a, config_.modulation.empty() ? design_.soft_bits : sent_.of(a));
     most_ = context.most_new;
     const bool moves = config_.track == Track::frame;
     for (PortShape& out : context.out) out.most = most_;
@@ -93,6 +104,7 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
 
  private:
   Design design_;
+  AntennaBits sent_;
   std::int64_t most_ = 1;
 };
 
@@ -134,6 +146,10 @@ void Config::fields(FieldVisitor& v) {
   v.field("em", em, {.help = "track: steps that learn the powers of delays and functions", .low = 0, .high = 16});
   v.field("whiten", whiten, {.help = "make the noise white: not at all, that of the band, or of groups of carriers"});
   v.field("group", group, {.help = "whiten: carriers of a group", .low = 1, .high = 8190});
+  v.field(
+      "modulation", modulation,
+      {.help = "of all antennas or, as a list, of each, if the input `soft` has the LLRs of several; empty: as many "
+               "bits as LLRs"});
 }
 
 StageEntry entry() {

@@ -31,7 +31,7 @@ void SoftSymbols::read(const float* llr) noexcept {
           *mean = signs[a];
           continue;
         }
-        const qam::SoftSymbol symbol = qam::soft_symbol(design_.soft_bits, llr);
+        const qam::SoftSymbol symbol = soft_point(design_.sent, a, llr);
         *mean = {symbol.re, symbol.im};
         *doubt += symbol.variance;
         llr += design_.soft_bits;

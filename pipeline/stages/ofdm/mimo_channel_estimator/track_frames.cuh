@@ -378,9 +378,8 @@ class FrameTracker : public FrameWork {
           mean = {j >= 0 ? comb(j, c, a) : sign(s, -1 - at, a), 0};
           continue;
         }
-        const qam::SoftSymbol symbol =
-            qam::soft_symbol(t_.soft_bits, f_.soft + frame * llrs +
-                                               ((std::int64_t{at} * e_.data_symbols() + d) * e_.tx + a) * t_.soft_bits);
+        const qam::SoftSymbol symbol = soft_point(
+            t_.sent, a, f_.soft + frame * llrs + ((std::int64_t{at} * e_.data_symbols() + d) * e_.tx + a) * t_.soft_bits);
         mean = {symbol.re, symbol.im};
         doubt += symbol.variance;
       }

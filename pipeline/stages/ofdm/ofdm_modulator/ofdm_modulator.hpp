@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/element.hpp"
@@ -28,18 +29,19 @@ namespace iqd::ofdm_modulator {
 
 struct Config {
   OfdmFormat format;
-  Modulation modulation = Modulation::qpsk;
+  std::vector<std::string> modulation = {"qpsk"};  // of all antennas, or of each
   WordChoice code{};
   PnName payload = PnName::pn23;
   double amplitude = 1;
+  bool announce = false;
 
   void fields(FieldVisitor& visitor);
 };
 
 class Frames {
  public:
-  /// The format has no faults, and if there is a code, a frame holds at least one word.
-  explicit Frames(const Config& config);
+  /// The format has no faults, and if there is a code, a frame holds at least one word. `modulation`: the config's.
+  Frames(const Config& config, const AntennaBits& modulation);
 
   const OfdmFrameMaker& maker() const noexcept { return maker_; }
   const OfdmFrameBits& bits() const noexcept { return bits_; }

@@ -18,9 +18,9 @@ struct Frames::Pieces {
   std::byte* for_maker = scratch.take_bytes(frames.maker_.scratch_bytes());
 };
 
-Frames::Frames(const Config& config)
-    : maker_(config.format, config.modulation, config.amplitude),
-      bits_(config.format.bits(config.modulation), config.code.words(), order_of(config.payload)) {}
+Frames::Frames(const Config& config, const AntennaBits& modulation)
+    : maker_(config.format, modulation, config.amplitude, config.announce),
+      bits_(config.format.bits(modulation), config.code.words(), order_of(config.payload)) {}
 
 std::size_t Frames::scratch_bytes() const noexcept {
   return Pieces{*this, Scratch(nullptr)}.scratch.bytes();

@@ -23,14 +23,19 @@ constexpr std::int64_t kPassFrames = 65535;  // thread blocks that a grid may ha
 /// All properties of the format that samples depend on.
 struct Grid {
   const Complex32* known;       // [symbol][tx][bin]
-  const Complex32* points;      // [symbol's number]
+  const Complex32* points;      // of all alphabets
   const std::int32_t* data_at;  // [bin]: index of its data carrier, or -1
   const Complex32* factors;
   int symbols;
   int data_symbols;
   Midambles comb;
   int tx;
-  int bits;  // of a point
+  int bits;  // of the points of all antennas on a carrier
+  struct {
+    int bits;         // of a point
+    int before;       // of the antennas before this one on a carrier
+    int first_point;  // of its alphabet
+  } of[OfdmFormat::kMostTx];
   int prefix;
   int first_prefix;
   std::int64_t frame_bits;
@@ -52,11 +57,12 @@ template <int N> __device__ Complex32 value_of(const Grid& grid, const std::uint
   const int i = behind < 0 || grid.comb.in(behind) >= 0 ? -1 : __ldg(grid.data_at + n);
   if (i < 0) return fetch(grid.known + (symbol * grid.tx + a) * N + n);
   const int d = grid.comb.data_before(behind);
+  const int count = grid.of[a].bits;
   const std::uint8_t* const its =
-      bits + (static_cast<std::int64_t>(i * grid.data_symbols + d) * grid.tx + a) * grid.bits;
+      bits + static_cast<std::int64_t>(i * grid.data_symbols + d) * grid.bits + grid.of[a].before;
   int number = 0;
-  for (int b = 0; b < grid.bits; ++b) number = number << 1 | its[b];
-  return fetch(grid.points + number);
+  for (int b = 0; b < count; ++b) number = number << 1 | its[b];
+  return fetch(grid.points + grid.of[a].first_point + number);
 }
 
 /// Antenna blockIdx.y; transforms are counted over the symbols of all frames of the pass. An inverse transform is a
@@ -180,18 +186,24 @@ class Run final : public StageRun {
             information_};
   }
   Grid grid_of(const OfdmFrameMaker& maker) const noexcept {
-    return {.known = known_.data(),
-            .points = points_.data(),
-            .data_at = data_at_.data(),
-            .factors = factors_.data(),
-            .symbols = static_cast<int>(format_.symbols()),
-            .data_symbols = static_cast<int>(format_.data_symbols()),
-            .comb = format_.comb(),
-            .tx = static_cast<int>(format_.tx),
-            .bits = iqd::bits_of(maker.modulation()),
-            .prefix = static_cast<int>(format_.prefix),
-            .first_prefix = static_cast<int>(format_.first_prefix()),
-            .frame_bits = format_.bits(maker.modulation())};
+    Grid grid{.known = known_.data(),
+              .points = points_.data(),
+              .data_at = data_at_.data(),
+              .factors = factors_.data(),
+              .symbols = static_cast<int>(format_.symbols()),
+              .data_symbols = static_cast<int>(format_.data_symbols()),
+              .comb = format_.comb(),
+              .tx = static_cast<int>(format_.tx),
+              .bits = maker.modulation().sum(),
+              .of = {},
+              .prefix = static_cast<int>(format_.prefix),
+              .first_prefix = static_cast<int>(format_.first_prefix()),
+              .frame_bits = format_.bits(maker.modulation())};
+    for (std::int64_t a = 0; a < format_.tx; ++a) {
+      const int bits = maker.modulation().of(a);
+      grid.of[a] = {bits, maker.modulation().before(a), OfdmFrameMaker::first_point(bits)};
+    }
+    return grid;
   }
 
   void make_frames(const Pass& pass, const Source& source, const PortIo& out, std::uint8_t* bits,

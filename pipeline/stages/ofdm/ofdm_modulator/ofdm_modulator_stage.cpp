@@ -41,9 +41,9 @@ class OfdmModulatorStage final : public ConfiguredStage<Config> {
   void shape(ShapeContext& context) override {
     dsp::check_bits_or_samples(context);
     if (!ofdm::check_format(config_.format, context.section) || !check_code(config_.code, true, context.section) ||
-        !holds_a_word(context.section))
+        !takes_modulation(context.section))
       return;
-    frames_ = std::make_shared<const Frames>(config_);
+    frames_ = std::make_shared<const Frames>(config_, modulation_);
     context.scratch_bytes = frames_->scratch_bytes();
     of_bits_ = context.in[0].element == Element::u8;
     dsp::shape_frames(context, config_.format.tx, frames_->bits().information(), config_.format.frame,
@@ -57,10 +57,13 @@ class OfdmModulatorStage final : public ConfiguredStage<Config> {
   }
 
  private:
-  /// Also true without a code.
-  bool holds_a_word(const Section& section) const {
+  /// Reports a modulation that does not fit, or frames too short for a word of the code, which may be none.
+  bool takes_modulation(const Section& section) {
+    const auto modulation = ofdm::modulation_of(config_.modulation, config_.format.tx, section);
+    if (!modulation) return false;
+    modulation_ = *modulation;
     const std::optional<WordCode> code = config_.code.words();
-    const std::int64_t bits = config_.format.bits(config_.modulation);
+    const std::int64_t bits = config_.format.bits(modulation_);
     if (!code || bits >= code->n()) return true;
     section.problem(config_.code.is_nr ? "nr.e" : "code",
                     fmt::format("a word has {} bits, but a frame only {}; use longer frames or another "
@@ -69,6 +72,7 @@ class OfdmModulatorStage final : public ConfiguredStage<Config> {
     return false;
   }
 
+  AntennaBits modulation_;
   std::shared_ptr<const Frames> frames_;
   bool of_bits_ = false;
 };
@@ -78,7 +82,13 @@ class OfdmModulatorStage final : public ConfiguredStage<Config> {
 void Config::fields(FieldVisitor& v) {
   v.field("amplitude", amplitude, {.help = "rms amplitude of each antenna", .low = 0, .live = true});
   ofdm::format_fields(v, format);
-  v.field("modulation", modulation, {.help = "modulation of all data carriers, mapped as in TS 38.211"});
+  v.field(
+      "modulation", modulation,
+      {.help = "of all antennas or, as a list, of each: qpsk, 16qam, 64qam, 256qam, mapped as in TS 38.211, or silent: "
+               "no data",
+       .live = true});
+  v.field("announce", announce,
+          {.help = "the synchronisation symbol says which modulation each antenna has", .live = true});
   code_fields(v, code);
   v.field("payload", payload, {.help = "pseudo-random payload, which continues from frame to frame"});
 }

@@ -132,9 +132,49 @@ TEST(OfdmModulator, WithACodeFramesCarryItsWords) {
   }
 }
 
+/// Each antenna sends what it would if all had its modulation.
+TEST(OfdmModulator, AntennasMayDiffer) {
+  constexpr int kBits[] = {4, 0, 6};
+  constexpr Modulation kLike[] = {Modulation::qam16, Modulation::qpsk, Modulation::qam64};
+  const std::int64_t points = kFormat.data_carriers() * kFormat.data_symbols();
+  StageUnderTest stage(entry(), with(", modulation: [16qam, silent, 64qam]"), {stream_of(Element::u8)});
+  ASSERT_EQ(stage.complaints(), "");
+  EXPECT_DOUBLE_EQ(stage.out().rate_hz, 1e6 * 1000 / static_cast<double>(points * 10));
+  const Bits bits = pn_bits(23, 0, 2 * points * 10);
+  const auto y = stage.stream<cf32>(bits);
+  ASSERT_EQ(std::ssize(y), 6000);
+  for (int a = 0; a < 3; ++a) {
+    const int own = bits_of(kLike[a]);
+    std::vector<Bits> frames(2, Bits(static_cast<std::size_t>(points * 3 * own)));
+    for (std::int64_t f = 0; f < 2; ++f)
+      for (std::int64_t p = 0; p < points; ++p)
+        for (int b = 0; b < kBits[a]; ++b)
+          frames[static_cast<std::size_t>(f)][static_cast<std::size_t>((p * 3 + a) * own + b)] =
+              bits[static_cast<std::size_t>((f * points + p) * 10 + (a == 2 ? 4 : 0) + b)];
+    const auto row = [a](const std::vector<cf32>& rows) {
+      return std::vector<cf32>(rows.begin() + 2000 * a, rows.begin() + 2000 * (a + 1));
+    };
+    if (a != 1) {
+      expect_near(row(y), row(frames_of(frames, kLike[a])));
+      continue;
+    }
+    const auto own_row = row(y);  // power of a synchronisation symbol, three of training, and pilots
+    double power = 0;
+    for (const cf32 x : own_row) power += std::norm(x);
+    const double symbols = 4 + static_cast<double>(kFormat.data_symbols() * kFormat.pilots()) / 72;
+    EXPECT_NEAR(power / 2, symbols * 137, 0.15 * symbols * 137);
+  }
+  EXPECT_THAT(StageUnderTest(entry(), with(", modulation: [qpsk, qpsk]"), {stream_of(Element::u8)}).complaints(),
+              HasSubstr("modulation: has to be qpsk"));
+  EXPECT_THAT(StageUnderTest(entry(), with(", modulation: silent"), {stream_of(Element::u8)}).complaints(),
+              HasSubstr("one of them has to send"));
+}
+
 TEST(OfdmModulator, FarOutFramesGoOn) {
-  const Config config{.format = kFormat, .payload = PnName::pn9};
-  const Frames frames(config);
+  Config config;
+  config.format = kFormat;
+  config.payload = PnName::pn9;
+  const Frames frames(config, AntennaBits(Modulation::qpsk, kFormat.tx));
   std::vector<std::byte> scratch(frames.scratch_bytes());
   const auto at = [&](std::int64_t frame) {
     std::vector<cf32> y(3000);

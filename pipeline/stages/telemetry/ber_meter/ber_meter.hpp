@@ -17,6 +17,9 @@
 /// bits    [packet][kind][bit]  u8, each counts by its lowest bit; in [frame][word][bit] each word is a packet; in
 ///                              [frame][user][t][bit] users are counted separately, as kinds are, and so are the words
 ///                              of each user if `words` says how many each has
+/// modulation  [frame][tx]    u8, optional: of [frame][…][tx][bit], how many bits of each antenna's points are there; the
+///                              others are left out
+/// iterations  [frame][word]  i32, optional: words with 0 are left out
 /// report  [event][kind]        i64: packets, bits, bit_errors, packet_errors, unaligned
 ///
 /// Every packet of every kind is aligned on its own. 32 short windows are spread over the packet; at each place in the
@@ -30,6 +33,7 @@ namespace iqd::ber_meter {
 struct Config {
   std::string sequence;
   std::vector<std::int64_t> words;
+  std::vector<std::string> modulation;
 
   void fields(FieldVisitor& visitor);
 };

@@ -7,7 +7,9 @@
 
 #include "config/array_file.hpp"
 #include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/alphabets.hpp"
 #include "pipeline/stages/telemetry/ber_meter/ber_meter.hpp"
+#include "signal/formats/antenna_bits.hpp"
 
 namespace iqd::ber_meter {
 namespace {
@@ -44,6 +46,16 @@ std::shared_ptr<const Sequence> sequence_named(const std::string& name, const Se
   return nullptr;
 }
 
+/// Copies the bits that antennas send out of [point][tx][bit]; returns their number.
+std::int64_t take_sent(const Alphabets& antennas, std::int64_t tx, std::span<const std::uint8_t> bits,
+                       std::uint8_t* to) noexcept {
+  std::uint8_t* const begin = to;
+  for (std::size_t at = 0; at < bits.size();)
+    for (int a = 0; a < tx; ++a, at += static_cast<std::size_t>(antennas.most))
+      to = std::copy_n(bits.begin() + static_cast<std::ptrdiff_t>(at), antennas.bits(a), to);
+  return to - begin;
+}
+
 class BerMeterStage final : public ConfiguredStage<Config> {
  public:
   void shape(ShapeContext& context) override {
@@ -72,8 +84,13 @@ class BerMeterStage final : public ConfiguredStage<Config> {
     if (bits < sequence_->window())
       context.section.problem("sequence", fmt::format("needs packets of {} bits or more to align them; they have {}",
                                                       sequence_->window(), bits));
+    if (!set_antennas(context)) return;
+    if (!context.in[kIterations].item.empty() && context.in[kIterations].item_size() != packets_)
+      return context.section.problem("", fmt::format("input 'iterations' has to be [frame][word {}]; it is {}",
+                                                     packets_, context.in[kIterations].text()));
     words_ = PackedBits::words_for(bits);
     context.scratch_bytes = static_cast<std::size_t>(words_) * sizeof(std::uint64_t);
+    if (antennas_.most > 0) context.scratch_bytes += static_cast<std::size_t>(bits);
     context.out[0].tally(kEvents);
     if (apart) context.out[0].item.push_back(in.item[0]);
     if (users_ > 0) context.out[0].item.push_back({"user", users_});
@@ -82,16 +99,27 @@ class BerMeterStage final : public ConfiguredStage<Config> {
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     require_cpu(backend, "ber_meter has no code for a GPU: leave its `backend` out");
     return cpu_run([sequence = sequence_, kinds = kinds_, packets = packets_, words = words_, users = users_,
-                    user_of = user_of_](const StageIo& io) noexcept {
+                    user_of = user_of_, antennas = antennas_, tx = tx_](const StageIo& io) noexcept {
       const PortIo& in = io.in[0];
       const std::span report(io.out[0].row<std::int64_t>(), static_cast<std::size_t>(io.out[0].item));
       const std::span scratch(reinterpret_cast<std::uint64_t*>(io.scratch), static_cast<std::size_t>(words));
       std::fill(report.begin(), report.end(), 0);
       const auto* const bits = in.row<const std::uint8_t>();
       const std::int64_t size = in.item / packets;
+      const auto* const sent = io.in.size() > kModulation ? io.in[kModulation].row<const std::uint8_t>() : nullptr;
+      const auto* const iterations =
+          io.in.size() > kIterations ? io.in[kIterations].row<const std::int32_t>() : nullptr;
       std::int64_t own[std::size(kEvents)] = {};
       for (std::int64_t p = 0; p < *in.count * packets; ++p) {
-        const std::span packet(bits + p * size, static_cast<std::size_t>(size));
+        std::span packet(bits + p * size, static_cast<std::size_t>(size));
+        if (iterations && iterations[p] == 0) continue;
+        if (antennas.most > 0) {
+          Alphabets of_frame = antennas;
+          for (int a = 0; sent && a < tx; ++a) of_frame.set(a, sent[p * tx + a]);
+          auto* const taken = reinterpret_cast<std::uint8_t*>(io.scratch) + scratch.size_bytes();
+          packet = {taken, static_cast<std::size_t>(take_sent(of_frame, tx, packet, taken))};
+          if (std::ssize(packet) < sequence->window()) continue;
+        }
         if (users == 0) {
           count_packets(*sequence, packet, kinds, report, scratch);
           continue;
@@ -107,12 +135,39 @@ class BerMeterStage final : public ConfiguredStage<Config> {
   }
 
  private:
+  enum Input : std::size_t { kModulation = 1, kIterations };
+
+  /// Antennas whose points have fewer bits than there is room for; false if it reported a problem.
+  bool set_antennas(const ShapeContext& context) {
+    antennas_ = {};
+    const PortShape &in = context.in[0], &sent = context.in[kModulation];
+    if (config_.modulation.empty() && sent.item.empty()) return true;
+    const std::size_t dims = in.item.size();
+    tx_ = dims < 2 ? 0 : in.item[dims - 2].extent;
+    const auto bits = AntennaBits::of_words(config_.modulation, tx_);
+    const std::int64_t most = in.item.back().extent;
+    const bool by_port = !sent.item.empty();
+    const bool fits = by_port ? config_.modulation.empty() && sent.item_size() == tx_ : bits && bits->most() <= most;
+    if (!fits || dims < 2 || in.item[dims - 2].name != "tx" || kinds_ * packets_ != 1 || tx_ > AntennaBits::kMost) {
+      context.section.problem(
+          "modulation", fmt::format("either the key or the input 'modulation' is for bits [frame][…][tx][bit] with "
+                                    "room for those of each antenna; the input is {}",
+                                    in.text()));
+      return false;
+    }
+    antennas_.most = static_cast<int>(most);
+    for (int a = 0; !by_port && a < tx_; ++a) antennas_.set(a, bits->of(a));
+    return true;
+  }
+
   std::shared_ptr<const Sequence> sequence_;
   std::int64_t kinds_ = 1;
   std::int64_t packets_ = 1;  // of an item
   std::int64_t words_ = 0;
   std::int64_t users_ = 0;             // whose words are counted apart
   std::vector<std::int64_t> user_of_;  // [packet]
+  Alphabets antennas_{};               // most is 0 unless they differ
+  std::int64_t tx_ = 0;
 };
 
 }  // namespace
@@ -126,22 +181,33 @@ void Config::fields(FieldVisitor& v) {
       {.help = "of [frame][word][bit], how many words of a frame each user has, as [3, 6, 3]: users are then counted "
                "apart",
        .low = 1});
+  v.field(
+      "modulation", modulation,
+      {.help = "of [frame][…][tx][bit], which modulation each antenna has: bits that it does not send are left out"});
 }
 
 StageEntry entry() {
-  return {.family = "telemetry",
-          .name = "ber_meter",
-          .summary = "counts bit and packet errors against a known sequence",
-          .inputs = {{.name = "in",
-                      .elements = {Element::u8},
-                      .dims = "[packet][kind][bit]",
-                      .nested = true,
-                      .example = {{"kind", 2}, {"bit", 6144}}}},
-          .outputs = {{.name = "report", .tally = kEvents}},
-          .make = make_stage<BerMeterStage>,
-          .sample = "ber_meter: {sequence: pn15}",
-          .host_only = true,
-          .tolerance = 0};
+  return {
+      .family = "telemetry",
+      .name = "ber_meter",
+      .summary = "counts bit and packet errors against a known sequence",
+      .inputs =
+          {{.name = "in",
+            .elements = {Element::u8},
+            .dims = "[packet][kind][bit]",
+            .nested = true,
+            .example = {{"kind", 2}, {"bit", 6144}}},
+           {.name = "modulation", .elements = {Element::u8}, .dims = "[frame][tx]", .optional = true, .nested = true},
+           {.name = "iterations",
+            .elements = {Element::i32},
+            .dims = "[frame][word]",
+            .optional = true,
+            .nested = true}},
+      .outputs = {{.name = "report", .tally = kEvents}},
+      .make = make_stage<BerMeterStage>,
+      .sample = "ber_meter: {sequence: pn15}",
+      .host_only = true,
+      .tolerance = 0};
 }
 
 }  // namespace iqd::ber_meter

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "base/files/npy.hpp"
+#include "tests/support/coding_items.hpp"
 #include "tests/support/pn_bits.hpp"
 #include "tests/support/scratch_folder.hpp"
 #include "tests/support/stage_under_test.hpp"
@@ -225,6 +226,48 @@ TEST(BerMeter, RefusesWhatCannotBe) {
   EXPECT_THAT(complaint("{sequence: pn7}", packets_of(600)), HasSubstr("'pn7' is neither pn9"));
   EXPECT_THAT(complaint("{sequence: pn23}", packets_of(22)), HasSubstr("23 bits or more"));
   EXPECT_THAT(complaint("{sequence: pn9}", testing::stream_of(Element::u8)), HasSubstr("[packet][kind][bit]"));
+}
+
+/// [point][tx 2][bit 4]: a sequence at the bits that antennas send, ones at the others.
+Bits mixed_frame(const Bits& sequence, std::int64_t points, const std::vector<int>& sent) {
+  Bits bits;
+  auto next = sequence.begin();
+  for (std::int64_t p = 0; p < points; ++p)
+    for (const int own : sent)
+      for (int b = 0; b < 4; ++b) bits.push_back(b < own ? *next++ : 1);
+  return bits;
+}
+
+TEST(BerMeter, BitsThatAntennasDoNotSendAreLeftOut) {
+  const PortShape in = [] {
+    PortShape shape = packets_of(4, {}, 1);
+    shape.item = {{"carrier", 50}, {"symbol", 4}, {"tx", 2}, {"bit", 4}};
+    return shape;
+  }();
+  StageUnderTest s(entry(), "{sequence: pn15, modulation: [16qam, qpsk]}", {in});
+  ASSERT_EQ(s.complaints(), "");
+  const Bits frame = mixed_frame(with_errors(pn_bits(15, 7, 1200), 9), 200, {4, 2});
+  EXPECT_THAT(s.once<std::int64_t>(frame, 0, 1, 1), ElementsAre(1, 1200, 9, 1, 0));
+  for (const char* const bad : {"[qpsk, qpsk, qpsk]", "64qam", "8psk"})
+    EXPECT_THAT(StageUnderTest(entry(), std::string("{sequence: pn15, modulation: ") + bad + "}", {in}).complaints(),
+                HasSubstr("modulation: either the key"))
+        << bad;
+}
+
+TEST(BerMeter, FramesMayDifferAndLackWords) {
+  using coding::items_of;
+  const std::vector<std::vector<int>> sent = {{4, 2}, {0, 2}, {0, 0}, {2, 4}};
+  Bits frames, port;
+  for (const auto& own : sent) {
+    const Bits frame = mixed_frame(pn_bits(15, 7, 200 * (own[0] + own[1])), 200, own);
+    frames.insert(frames.end(), frame.begin(), frame.end());
+    for (const int bits : own) port.push_back(static_cast<std::uint8_t>(bits));
+  }
+  const auto by_port = coding::outputs_of(
+      entry(), {items_of(frames, {{"carrier", 50}, {"symbol", 4}, {"tx", 2}, {"bit", 4}}), items_of(port, {{"tx", 2}})},
+      0, "{sequence: pn15}");
+  ASSERT_FALSE(by_port.empty());
+  EXPECT_THAT(coding::all_of<std::int64_t>(by_port[0]), ElementsAre(3, 2800, 0, 0, 0));
 }
 
 }  // namespace

@@ -21,17 +21,25 @@ using Rows = std::vector<std::vector<std::complex<float>>>;
 Rows transmitted(const MimoOptions& options, std::int64_t before) {
   const OfdmFormat& format = options.format;
   const std::int64_t samples = options.frames * format.frame;
-  const OfdmFrameMaker maker(format, options.modulation, 1 / std::sqrt(static_cast<double>(format.tx)));
-  const OfdmFrameBits payload(format.bits(options.modulation), options.code, options.order);
-  std::vector<std::uint8_t> bits(static_cast<std::size_t>(format.bits(options.modulation)));
-  std::vector<std::byte> scratch(std::max(maker.scratch_bytes(), payload.scratch_bytes()));
+  struct Kind {
+    OfdmFrameMaker maker;
+    OfdmFrameBits payload;
+  };
+  std::vector<Kind> kinds;  // of even and odd frames
+  for (const AntennaBits& modulation : {options.modulation, options.modulation_odd})
+    kinds.push_back(
+        {OfdmFrameMaker(format, modulation, 1 / std::sqrt(static_cast<double>(format.tx)), options.announce),
+         OfdmFrameBits(format.bits(modulation), options.code, options.order)});
   Rows sent(static_cast<std::size_t>(format.tx));
   for (auto& row : sent) row.resize(static_cast<std::size_t>(before + samples + kFilterMargin));
   for (std::int64_t frame = 0; frame < options.frames; ++frame) {
     std::vector<std::complex<float>*> antennas;
     for (auto& row : sent) antennas.push_back(row.data() + before + frame * format.frame);
-    payload.make(frame, bits, scratch.data());
-    maker.make(bits, antennas, scratch.data());
+    const Kind& kind = kinds[static_cast<std::size_t>(frame % 2)];
+    std::vector<std::uint8_t> bits(static_cast<std::size_t>(kind.payload.bits()));
+    std::vector<std::byte> scratch(std::max(kind.maker.scratch_bytes(), kind.payload.scratch_bytes()));
+    kind.payload.make(frame, bits, scratch.data());
+    kind.maker.make(bits, antennas, scratch.data());
   }
   for (auto& row : sent) std::copy_n(row.data() + samples, before, row.data());
   return sent;

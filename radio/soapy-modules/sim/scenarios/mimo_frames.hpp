@@ -16,7 +16,9 @@ namespace iqd::sim {
 /// What several antennas send, and the channel to the receiver's antennas. The frames 0 … frames - 1 repeat.
 struct MimoOptions {
   OfdmFormat format;
-  Modulation modulation = Modulation::qam16;
+  AntennaBits modulation{Modulation::qam16, 2};
+  AntennaBits modulation_odd{Modulation::qam16, 2};  // of frames 1, 3, …
+  bool announce = false;                             // the modulations
   std::optional<WordCode> code{};
   int order = 23;  // of the payload's pseudo-random sequence
   std::int64_t frames = 16;

@@ -24,6 +24,7 @@ namespace {
 constexpr std::int64_t kPiece = 4096;
 constexpr std::int64_t kMostTaps = 512;
 constexpr double kWeakestTap = 1e-3;  // relative power of the first tap, unless `taps` is given
+constexpr std::string_view kOffOn[] = {"off", "on"};
 
 OfdmFormat mimo_format(const Arguments& args) {
   static constexpr std::string_view kNames[] = {"5mhz", "20mhz"};
@@ -70,13 +71,28 @@ std::vector<double> near_profile(double rate_hz) {
   return powers;
 }
 
+/// Of all antennas, or of each.
+AntennaBits mimo_modulation(const Arguments& args, const std::string& key, const std::string& otherwise,
+                            std::int64_t tx) {
+  constexpr std::string_view kNames[] = {"qpsk", "16qam", "64qam", "256qam", AntennaBits::kSilent};
+  std::vector<std::string> words;
+  for (const std::size_t word : args.choices(key, otherwise, kNames, tx, "each transmit antenna"))
+    words.emplace_back(kNames[word]);
+  const auto bits = AntennaBits::of_words(words, tx);
+  if (bits->most() == 0) refuse(key, args.text(key, ""), "one antenna has to send data");
+  return *bits;
+}
+
 MimoOptions mimo_options(const Setting& setting) {
   const Arguments& args = setting.arguments;
   MimoOptions options;
   options.format = mimo_format(args);
-  options.modulation = static_cast<Modulation>(args.choice("modulation", "16qam", enum_names(Modulation{})));
+  options.modulation = mimo_modulation(args, "modulation", "16qam", options.format.tx);
+  options.modulation_odd = mimo_modulation(args, "modulation_odd", args.text("modulation", "16qam"), options.format.tx);
+  options.announce = args.choice("announce", "off", kOffOn) == 1;
   options.code = word_code(args);
-  if (options.code && options.code->n() > options.format.bits(options.modulation))
+  if (options.code && options.code->n() > std::min(options.format.bits(options.modulation),
+                                                   options.format.bits(options.modulation_odd)))
     refuse(args.number("nr_e") ? "nr_e" : "code", args.text(args.number("nr_e") ? "nr_e" : "code", ""),
            "a frame is shorter than one code word");
   options.order = order_of(static_cast<PnName>(args.choice("payload", "pn23", enum_names(PnName{}))));
