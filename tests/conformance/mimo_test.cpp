@@ -144,6 +144,13 @@ std::vector<MimoCase> mimo_cases() {
             {"mtt_detector",
              fmt::format("{{modulation: {}, {}}}", enum_names(modulation)[static_cast<std::size_t>(modulation)], keys),
              modulation, antennas, antennas, snr, 3});
+  for (const auto& [rx, tx] : {std::pair{2, 2}, {4, 4}, {4, 2}, {3, 3}, {8, 4}, {1, 1}, {5, 5}, {8, 8}})
+    for (const bool prior : {false, true})
+      for (const char* keys : {"", ", lists: pooled", ", variant: paper", ", lists: pooled, variant: paper"})
+        all.push_back({"mtt_detector", fmt::format("{{modulation: 256qam{}}}", keys), qam256, rx, tx,
+                       prior ? 24.0 : 28.0, tx == 2 ? 12 : 1, prior});
+  for (const char* keys : {"llr: i8", "llr: f16", "extrinsic: false"})
+    all.push_back({"mtt_detector", fmt::format("{{modulation: 256qam, {}}}", keys), qam256, 4, 4, 24, 3, true});
   return all;
 }
 
