@@ -102,8 +102,9 @@ Ports detect_frames(const MimoCase& c, const MimoHeard& heard, std::int64_t fram
              backend, 2);
 }
 
-/// Either backend may choose among survivors that are nearly equally good, so LLRs differ now and then.
-void expect_alike(const Ports& cpu, const Ports& cuda) {
+/// Either backend may choose among survivors that are nearly equally good, so LLRs differ now and then. `few`: LLRs of
+/// such a choice; with 256-QAM there is one in some 10^5 LLRs, so that a short input may have one.
+void expect_alike(const Ports& cpu, const Ports& cuda, double few = 0) {
   const std::vector<double> a = numbers_in(cpu.at("llr").shape.element, cpu.at("llr").joined());
   const std::vector<double> b = numbers_in(cuda.at("llr").shape.element, cuda.at("llr").joined());
   ASSERT_EQ(a.size(), b.size());
@@ -114,12 +115,12 @@ void expect_alike(const Ports& cpu, const Ports& cuda) {
     apart += std::fabs(a[i] - b[i]) > unit * std::max(1.0, std::fabs(a[i]));
     turned += a[i] * b[i] < 0 && std::fabs(a[i]) > 10 * unit;
   }
-  EXPECT_LE(static_cast<double>(apart), 2e-4 * static_cast<double>(a.size()));
-  EXPECT_LE(static_cast<double>(turned), 1e-4 * static_cast<double>(a.size()));
+  EXPECT_LE(static_cast<double>(apart), 2e-4 * static_cast<double>(a.size()) + few);
+  EXPECT_LE(static_cast<double>(turned), 1e-4 * static_cast<double>(a.size()) + few / 4);
   const auto bits = values<std::uint8_t>(cpu.at("bits")), other = values<std::uint8_t>(cuda.at("bits"));
   std::size_t differ = 0;
   for (std::size_t i = 0; i < bits.size(); ++i) differ += bits[i] != other[i];
-  EXPECT_LE(static_cast<double>(differ), 2e-4 * static_cast<double>(bits.size()));
+  EXPECT_LE(static_cast<double>(differ), 2e-4 * static_cast<double>(bits.size()) + few / 4);
   const auto d = values<float>(cpu.at("distance")), e = values<float>(cuda.at("distance"));
   std::size_t far = 0;
   for (std::size_t i = 0; i < d.size(); ++i) far += !(std::fabs(d[i] - e[i]) <= 1e-3F * std::max(1e-3F, d[i]));
@@ -182,7 +183,18 @@ std::vector<MimoCase> mimo_cases() {
             {"mtt_detector",
              fmt::format("{{modulation: {}, {}}}", enum_names(modulation)[static_cast<std::size_t>(modulation)], keys),
              modulation, antennas, antennas, snr, 3});
+  for (const auto& [rx, tx] : {std::pair{2, 2}, {4, 4}, {4, 2}, {3, 3}, {8, 4}, {1, 1}, {5, 5}, {8, 8}})
+    for (const bool prior : {false, true})
+      for (const char* keys : {"", ", lists: pooled", ", variant: paper", ", lists: pooled, variant: paper"})
+        all.push_back({"mtt_detector", fmt::format("{{modulation: 256qam{}}}", keys), qam256, rx, tx,
+                       prior ? 24.0 : 28.0, tx == 2 ? 12 : 1, prior});
+  for (const char* keys : {"llr: i8", "llr: f16", "extrinsic: false"})
+    all.push_back({"mtt_detector", fmt::format("{{modulation: 256qam, {}}}", keys), qam256, 4, 4, 24, 3, true});
   return all;
+}
+
+double few_llrs(const MimoCase& c) {
+  return c.modulation == Modulation::qam256 ? 8 : 0;
 }
 
 class DetectorOnCuda : public ::testing::TestWithParam<MimoCase> {
@@ -195,14 +207,15 @@ class DetectorOnCuda : public ::testing::TestWithParam<MimoCase> {
 TEST_P(DetectorOnCuda, AgreesWithTheCpu) {
   for (const std::int64_t channels : {1, 31, 700}) {
     const MimoHeard heard = symbols_through(GetParam(), channels * GetParam().of_channel);
-    expect_alike(detect_mimo(GetParam(), heard, "cpu"), detect_mimo(GetParam(), heard, "cuda"));
+    expect_alike(detect_mimo(GetParam(), heard, "cpu"), detect_mimo(GetParam(), heard, "cuda"), few_llrs(GetParam()));
   }
 }
 
 TEST_P(DetectorOnCuda, FramesAgreeToo) {
   if (GetParam().by_port) GTEST_SKIP() << "frames are tested without the input `modulation`";
   const MimoHeard heard = symbols_through(GetParam(), 5 * 37 * GetParam().of_channel);
-  expect_alike(detect_frames(GetParam(), heard, 5, "cpu"), detect_frames(GetParam(), heard, 5, "cuda"));
+  expect_alike(detect_frames(GetParam(), heard, 5, "cpu"), detect_frames(GetParam(), heard, 5, "cuda"),
+               few_llrs(GetParam()));
 }
 
 /// More than a GPU detects at a time, so that thread blocks take several tiles; the last tile is not full.

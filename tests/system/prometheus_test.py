@@ -52,6 +52,7 @@ stages:
       from: {{sent: source, received: aph_predistorter.out}}
       samples: 4096
       aclr: {{carriers: [0], bandwidth: 100 kHz, size: 256}}
+  - iq_correct: {{from: source}}
   - spectrum: {{from: source, size: 1024}}
 publish:
   - {{port: source, topic: samples, bind: "{endpoint}"}}

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Detectors that search with one list of paths (paths.cuh): how a tile's vectors are divided, the kernel, the run.
+// Detectors whose vectors are searched by groups of threads: how a tile's vectors are divided, the kernel, the run.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -44,22 +44,24 @@ struct SearchLayout {
   std::size_t bytes;
 };
 
-template <int kTx, int kBits> using TilePaths =
-    Paths<cooperative_groups::thread_block_tile<threads_for(kBits), cooperative_groups::thread_block>, kTx, kBits>;
+template <int kBits> using VectorThreads =
+    cooperative_groups::thread_block_tile<threads_for(kBits), cooperative_groups::thread_block>;
+template <int kTx, int kBits> using TilePaths = Paths<VectorThreads<kBits>, kTx, kBits>;
 
-template <int kTx, int kBits> SearchLayout layout_for(const DetectorShape& shape, int most) {
+template <int kTx, int kBits> SearchLayout layout_for(const DetectorShape& shape, std::size_t of_group) {
   constexpr std::size_t kStatic = 1024;  // for the front end
-  const std::size_t exchange = Exchange<kTx, kBits>::kBytes, of_group = TilePaths<kTx, kBits>::bytes(most);
+  const std::size_t exchange = Exchange<kTx, kBits>::kBytes;
   const std::size_t room = static_cast<std::size_t>(gpu::most_shared_bytes()) - kStatic - exchange;
   const std::size_t groups = std::min<std::size_t>(kTileVectors / threads_for(kBits), room / of_group);
   if (groups == 0) throw SetupError("the paths do not fit into the GPU's shared memory: set `backend: cpu`");
   return {static_cast<int>(groups), of_group, exchange + std::max(output_bytes(shape), groups * of_group)};
 }
 
-/// The whole kernel of a detector whose `choose(paths)` puts a row's paths and returns their number.
-template <int kTx, int kBits, class Choose>
-__device__ void search_vectors(const DetectorShape& shape, const DetectorJob& job, Tally* tally,
-                               const SearchLayout& layout, int most, float clip, const Choose& choose) {
+/// The whole kernel of a detector. `begin(group, memory)` gives a group's `search(exchange, prior, alphabets)`, which
+/// replaces a vector's R by its results.
+template <int kTx, int kBits, class Begin>
+__device__ void search_tile(const DetectorShape& shape, const DetectorJob& job, Tally* tally,
+                            const SearchLayout& layout, float clip, const Begin& begin) {
   constexpr int kThreads = threads_for(kBits);
   extern __shared__ __align__(16) std::byte memory[];
   auto* const exchange = reinterpret_cast<float*>(memory);
@@ -74,12 +76,11 @@ __device__ void search_vectors(const DetectorShape& shape, const DetectorJob& jo
   const int number = thread / kThreads;
   if (number < layout.groups) {
     const auto group = cooperative_groups::tiled_partition<kThreads>(cooperative_groups::this_thread_block());
-    TilePaths<kTx, kBits> paths(group, most, work + number * layout.of_group);
+    auto search = begin(group, work + number * layout.of_group);
     const float* const priors = shape.prior ? job.prior + tile.first * shape.llrs() : nullptr;
     for (int v = number; v < tile.count; v += layout.groups)
-      paths.descend(Exchange<kTx, kBits>(exchange, v), priors ? priors + v * shape.llrs() : nullptr, shape.mixed,
-                    shape.by_port ? alphabets_of(shape, job, (tile.first + v) / shape.vectors) : shape.sent,
-                    [&] { return choose(paths); });
+      search(Exchange<kTx, kBits>(exchange, v), priors ? priors + v * shape.llrs() : nullptr,
+             shape.by_port ? alphabets_of(shape, job, (tile.first + v) / shape.vectors) : shape.sent);
   }
   __syncthreads();
   Results results(shape, job, tile, r.erased, work);
@@ -103,16 +104,35 @@ __device__ void search_vectors(const DetectorShape& shape, const DetectorJob& jo
   count_erased(job, tally, r.erased && tile.has_vector());
 }
 
-/// Detects with a search that keeps at most `most` paths. `kernel_for<tx, bits>()` is its kernel of search_vectors,
-/// which gets `most` and `clip`.
+/// The whole kernel of a detector with one list of paths (paths.cuh). `choose(paths)` puts a row's paths and returns
+/// their number.
+template <int kTx, int kBits, class Choose>
+__device__ void search_vectors(const DetectorShape& shape, const DetectorJob& job, Tally* tally,
+                               const SearchLayout& layout, int most, float clip, const Choose& choose) {
+  search_tile<kTx, kBits>(shape, job, tally, layout, clip, [&](const VectorThreads<kBits>& group, std::byte* memory) {
+    return [&, paths = TilePaths<kTx, kBits>(group, most, memory)](const Exchange<kTx, kBits>& x, const float* prior,
+                                                                   const Alphabets& alphabets) mutable {
+      paths.descend(x, prior, shape.mixed, alphabets, [&] { return choose(paths); });
+    };
+  });
+}
+
+/// A kernel of search_tile, and the shared memory of its groups.
+struct SearchKernel {
+  void (*kernel)(DetectorShape, DetectorJob, Tally*, SearchLayout, int, float);
+  std::size_t of_group;
+};
+
+/// Detects with the kernel that `kernel_for<tx, bits>()` gives. It gets `most` and `clip`.
 class SearchRun final : public StageRun {
  public:
   template <class KernelFor>
   SearchRun(const char* name, const DetectorShape& shape, int most, float clip, const KernelFor& kernel_for)
       : shape_(shape), most_(most), clip_(clip) {
     with_sizes(shape, [&]<int kTx, int kBits>() {
-      kernel_ = kernel_for.template operator()<kTx, kBits>();
-      layout_ = layout_for<kTx, kBits>(shape, most);
+      const SearchKernel chosen = kernel_for.template operator()<kTx, kBits>();
+      kernel_ = chosen.kernel;
+      layout_ = layout_for<kTx, kBits>(shape, chosen.of_group);
     });
     gpu::allow_shared(kernel_, layout_.bytes, name);
   }
@@ -130,7 +150,7 @@ class SearchRun final : public StageRun {
   DetectorShape shape_;
   int most_;
   float clip_;
-  void (*kernel_)(DetectorShape, DetectorJob, Tally*, SearchLayout, int, float) = nullptr;
+  decltype(SearchKernel::kernel) kernel_ = nullptr;
   SearchLayout layout_{};
 };
 

@@ -188,24 +188,30 @@ TEST(SimMimo, AnInterfererIsInTheBandAndFromOneDirection) {
   EXPECT_GT(std::abs(cross) / power, 0.95);
 }
 
-TEST(SimMimo, TheProfileOfVehiclesReaches19Samples) {
-  // The same waves, heard without echoes, then with those of the profile: the last is 16.9 dB below the first.
-  const std::string args = "tx=1,rx=1,level=0,start=0,period=1,fading=none,profile=eva";
-  const Samples x = hear_mimo(args, 2 * kFrameMimo);
+TEST(SimMimo, ProfilesReachAsFarAsTheirLastEcho) {
   const auto sent = sent_mimo({.tx = 1}, AntennaBits(Modulation::qam16, 1), std::nullopt, 23, 0);
-  const auto tap = [&](std::int64_t delay) {
-    complex sum = 0;
-    double power = 0;
-    for (std::int64_t n = 0; n < kFrameMimo; ++n) {
-      const complex s(sent[0][static_cast<std::size_t>(n)]);
-      sum += std::conj(s) * complex(x[static_cast<std::size_t>(n + delay)]);
-      power += std::norm(s);
-    }
-    return std::abs(sum) / power;
+  const auto taps_with = [&](const std::string& profile) {
+    const Samples x = hear_mimo("tx=1,rx=1,level=0,start=0,period=1,fading=none,profile=" + profile, 2 * kFrameMimo);
+    return [&sent, x](std::int64_t delay) {
+      complex sum = 0;
+      double power = 0;
+      for (std::int64_t n = 0; n < kFrameMimo; ++n) {
+        const complex s(sent[0][static_cast<std::size_t>(n)]);
+        sum += std::conj(s) * complex(x[static_cast<std::size_t>(n + delay)]);
+        power += std::norm(s);
+      }
+      return std::abs(sum) / power;
+    };
   };
-  EXPECT_GT(tap(0), 0.5);
-  EXPECT_NEAR(tap(19) / tap(0), std::pow(10, -16.9 / 20) / std::sqrt(1 + std::pow(10, -0.15)), 0.06);
-  EXPECT_LT(tap(26), 0.06);
+  // The same waves, heard without echoes, then with those of the profile: the last is 16.9 dB below the first.
+  const auto vehicles = taps_with("eva"), pedestrians = taps_with("epa"), town = taps_with("etu");
+  EXPECT_GT(vehicles(0), 0.5);
+  EXPECT_NEAR(vehicles(19) / vehicles(0), std::pow(10, -16.9 / 20) / std::sqrt(1 + std::pow(10, -0.15)), 0.06);
+  EXPECT_LT(vehicles(26), 0.06);
+  EXPECT_GT(pedestrians(0), 0.5);
+  EXPECT_LT(pedestrians(12), 0.06);
+  EXPECT_NEAR(town(38) / town(12), std::pow(10, -4.0 / 20), 0.1);  // -7 dB and -3 dB, far from all others
+  EXPECT_LT(town(45), 0.06);
 }
 
 TEST(SimMimo, SignalDependsOnPositionsAlone) {
@@ -219,10 +225,26 @@ TEST(SimMimo, SignalDependsOnPositionsAlone) {
 }
 
 TEST(SimMimo, WhatIsWrongIsRefusedByName) {
-  for (const std::string bad :
-       {"format=10mhz", "modulation=8psk", "modulation=qpsk/qpsk/qpsk", "modulation=silent", "code=turbo",
-        "payload=prbs", "fading=rice", "doppler=-1", "taps=0", "delay_spread=1", "profile=etu", "interferer=loud",
-        "tone=high", "midambles=5", "period=0", "levels=0/1/2", "levels=0/loud/0/0", "start=-1", "tx=9", "snr=good"}) {
+  for (const std::string bad : {"format=10mhz",
+                                "modulation=8psk",
+                                "modulation=qpsk/qpsk/qpsk",
+                                "modulation=silent",
+                                "code=turbo",
+                                "payload=prbs",
+                                "fading=rice",
+                                "doppler=-1",
+                                "taps=0",
+                                "delay_spread=1",
+                                "profile=etb",
+                                "interferer=loud",
+                                "tone=high",
+                                "midambles=5",
+                                "period=0",
+                                "levels=0/1/2",
+                                "levels=0/loud/0/0",
+                                "start=-1",
+                                "tx=9",
+                                "snr=good"}) {
     try {
       Radio radio("scenario=mimo,rx=4," + bad, kRateMimo);
       ADD_FAILURE() << bad << " was accepted";

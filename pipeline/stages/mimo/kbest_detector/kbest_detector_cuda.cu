@@ -18,9 +18,11 @@ template <int kTx, int kBits> __global__ void __launch_bounds__(mimo::kTileVecto
 }
 
 std::unique_ptr<StageRun> make(const mimo::DetectorShape& shape, const Config& config) {
-  return std::make_unique<mimo::SearchRun>("loading kbest_detector", shape, config.paths(shape.bits),
-                                           static_cast<float>(config.clip),
-                                           [&]<int kTx, int kBits>() { return detect_vectors<kTx, kBits>; });
+  const int most = config.paths(shape.bits);
+  return std::make_unique<mimo::SearchRun>(
+      "loading kbest_detector", shape, most, static_cast<float>(config.clip), [&]<int kTx, int kBits>() {
+        return mimo::SearchKernel{detect_vectors<kTx, kBits>, mimo::TilePaths<kTx, kBits>::bytes(most)};
+      });
 }
 
 }  // namespace

@@ -49,5 +49,7 @@ std::int64_t run_cpu(const mimo::DetectorShape& shape, const Config& config, con
 
 /// The CUDA half.
 using CudaHalf = std::unique_ptr<StageRun>(const mimo::DetectorShape& shape, const Config& config);
+/// Its part for 256-QAM.
+CudaHalf make_256qam_run;
 
 }  // namespace iqd::mtt_detector

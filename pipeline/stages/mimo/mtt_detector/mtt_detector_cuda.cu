@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// One thread per vector, in one kernel from h and y to LLRs. Compiled with -fmad=false: only what is written as fmaf is
-// fused.
+// One thread per vector, in one kernel from h and y to LLRs; 256-QAM: mtt_detector_256qam.cu. Compiled with -fmad=false:
+// only what is written as fmaf is fused.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -157,7 +157,9 @@ class Run final : public StageRun {
 };
 
 std::unique_ptr<StageRun> make(const DetectorShape& shape, const Config& config) {
-  if (shape.bits > 6) throw SetupError("mtt_detector has no GPU code for 256-QAM: set `backend: cpu` for the stage");
+  if (shape.bits > 6 && shape.mixed)
+    throw SetupError("mtt_detector has no GPU code for 256-QAM beside other alphabets: set `backend: cpu` for the stage");
+  if (shape.bits > 6) return make_256qam_run(shape, config);
   return std::make_unique<Run>(shape, config);
 }
 

@@ -18,8 +18,10 @@ template <int kTx, int kBits> __global__ void __launch_bounds__(mimo::kTileVecto
 }
 
 std::unique_ptr<StageRun> make(const mimo::DetectorShape& shape, float clip) {
-  return std::make_unique<mimo::SearchRun>("loading one_pass_detector", shape, 1 << shape.bits, clip,
-                                           [&]<int kTx, int kBits>() { return detect_vectors<kTx, kBits>; });
+  const int most = 1 << shape.bits;
+  return std::make_unique<mimo::SearchRun>("loading one_pass_detector", shape, most, clip, [&]<int kTx, int kBits>() {
+    return mimo::SearchKernel{detect_vectors<kTx, kBits>, mimo::TilePaths<kTx, kBits>::bytes(most)};
+  });
 }
 
 }  // namespace

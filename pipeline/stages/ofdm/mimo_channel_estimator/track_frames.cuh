@@ -379,7 +379,8 @@ class FrameTracker : public FrameWork {
           continue;
         }
         const qam::SoftSymbol symbol = soft_point(
-            t_.sent, a, f_.soft + frame * llrs + ((std::int64_t{at} * e_.data_symbols() + d) * e_.tx + a) * t_.soft_bits);
+            t_.sent, a,
+            f_.soft + frame * llrs + ((std::int64_t{at} * e_.data_symbols() + d) * e_.tx + a) * t_.soft_bits);
         mean = {symbol.re, symbol.im};
         doubt += symbol.variance;
       }

@@ -43,32 +43,36 @@ std::int64_t taps_of(double spread, const OfdmFormat& format) {
                       static_cast<std::int64_t>(std::ceil(-std::log(kWeakestTap) * spread)));
 }
 
-enum class Profile : std::uint8_t { exponential, eva };
+enum class Profile : std::uint8_t { exponential, epa, eva, etu };
 std::span<const std::string_view> enum_names(Profile) {
-  static constexpr std::string_view kNames[] = {"exponential", "eva"};
+  static constexpr std::string_view kNames[] = {"exponential", "epa", "eva", "etu"};
   return kNames;
 }
 
-/// Extended Vehicular A of 3GPP TS 36.101, table B.2.1-3, at the nearest samples.
-std::vector<double> eva_profile(double rate_hz) {
-  constexpr double kPaths[][2] = {{0, 0},         {30e-9, -1.5}, {150e-9, -1.4}, {310e-9, -3.6},  {370e-9, -0.6},
-                                  {710e-9, -9.1}, {1090e-9, -7}, {1730e-9, -12}, {2510e-9, -16.9}};
+struct Echo {
+  double delay_s, db;
+};
+/// 3GPP TS 36.101, tables B.2.1-2 to B.2.1-4: Extended Pedestrian A, Extended Vehicular A, Extended Typical Urban.
+constexpr Echo kEpa[] = {{0, 0}, {30e-9, -1}, {70e-9, -2}, {90e-9, -3}, {110e-9, -8}, {190e-9, -17.2}, {410e-9, -20.8}};
+constexpr Echo kEva[] = {{0, 0},         {30e-9, -1.5}, {150e-9, -1.4}, {310e-9, -3.6},  {370e-9, -0.6},
+                         {710e-9, -9.1}, {1090e-9, -7}, {1730e-9, -12}, {2510e-9, -16.9}};
+constexpr Echo kEtu[] = {{0, -1},     {50e-9, -1},   {120e-9, -1},  {200e-9, 0},  {230e-9, 0},
+                         {500e-9, 0}, {1600e-9, -3}, {2300e-9, -5}, {5000e-9, -7}};
+/// Of the interferer: within 260 ns.
+constexpr Echo kNear[] = {{0, 0}, {100e-9, -3}, {180e-9, -6}, {260e-9, -9}};
+
+/// The mean powers of echoes at the nearest samples.
+std::vector<double> powers_of(std::span<const Echo> echoes, double rate_hz) {
   std::vector<double> powers;
-  for (const auto& [delay_s, db] : kPaths) {
+  for (const auto& [delay_s, db] : echoes) {
     const auto at = static_cast<std::size_t>(std::lround(delay_s * rate_hz));
     powers.resize(std::max(powers.size(), at + 1));
     powers[at] += std::pow(10, db / 10);
   }
   return powers;
 }
-
-/// Of the interferer: four echoes within 260 ns.
-std::vector<double> near_profile(double rate_hz) {
-  constexpr double kPaths[][2] = {{0, 0}, {100e-9, -3}, {180e-9, -6}, {260e-9, -9}};
-  std::vector<double> powers(static_cast<std::size_t>(std::lround(260e-9 * rate_hz)) + 1);
-  for (const auto& [delay_s, db] : kPaths)
-    powers[static_cast<std::size_t>(std::lround(delay_s * rate_hz))] += std::pow(10, db / 10);
-  return powers;
+std::span<const Echo> echoes_of(Profile profile) {
+  return profile == Profile::epa ? std::span<const Echo>(kEpa) : profile == Profile::eva ? kEva : kEtu;
 }
 
 /// Of all antennas, or of each.
@@ -107,12 +111,12 @@ MimoOptions mimo_options(const Setting& setting) {
                      .doppler = args.number_up_to("doppler", 0, 1e5) / setting.rate_hz,
                      .seed = seed_of(args)};
   const auto profile = static_cast<Profile>(args.choice("profile", "exponential", enum_names(Profile{})));
-  if (profile == Profile::eva) options.channel.powers = eva_profile(setting.rate_hz);
+  if (profile != Profile::exponential) options.channel.powers = powers_of(echoes_of(profile), setting.rate_hz);
   if (const auto level = args.number("interferer")) {
     options.interferer = amplitude_of(*level);
     options.interferer_channel = options.channel;
     options.interferer_channel.tx = 1;
-    options.interferer_channel.powers = near_profile(setting.rate_hz);
+    options.interferer_channel.powers = powers_of(kNear, setting.rate_hz);
     options.interferer_channel.seed = mix(options.channel.seed);
   }
   return options;
