@@ -345,19 +345,19 @@ def stage(entry: Literal["ofdm_clock"], /, *, carriers: int = ..., fft: int = ..
 
 @overload
 def stage(entry: Literal["mimo_modulation"], /, *, announced: bool = ..., carriers: int = ..., fft: int = ...,
-          frame: int = ..., margin: float = ..., modulation: Any = ..., pilot_every: int = ..., prefix: int = ...,
-          tx: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+          frame: int = ..., margin: float = ..., midambles: int = ..., modulation: Any = ..., pilot_every: int = ...,
+          prefix: int = ..., tx: int = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
+          backend: str = ...) -> Stage:
     'reads which modulation each antenna of an OFDM transmitter announces'
 
 @overload
 def stage(entry: Literal["mimo_channel_estimator"], /, *, carriers: int = ..., delay_spread: int = ...,
           doppler: Any = ..., em: int = ..., fft: int = ..., frame: int = ..., group: int = ..., max_taps: int = ...,
-          midambles: int = ..., pilot_every: int = ..., prefix: int = ..., snr: Any = ..., span: Any = ...,
-          step: float = ..., tail: bool = ..., time_functions: int = ..., track: Literal['hold', 'frame'] = ...,
-          modulation: Any = ..., pilot_every: int = ..., prefix: int = ..., snr: Any = ..., span: Any = ...,
-          step: float = ..., time_functions: int = ..., track: Literal['hold', 'frame'] = ...,
-          track_phase: bool = ..., tx: int = ..., whiten: Literal['off', 'band', 'groups', False] = ...,
-          name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+          midambles: int = ..., modulation: Any = ..., pilot_every: int = ..., prefix: int = ..., snr: Any = ...,
+          span: Any = ..., step: float = ..., tail: bool = ..., time_functions: int = ...,
+          track: Literal['hold', 'frame'] = ..., track_phase: bool = ..., tx: int = ...,
+          whiten: Literal['off', 'band', 'groups', False] = ..., name: str = ...,
+          from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     "estimates channel and noise of OFDM frames and removes the pilots' common phase"
 
 @overload
@@ -419,7 +419,7 @@ def stage(entry: Literal["merge_words"], /, *, name: str = ..., from_: str | Map
 @overload
 def stage(entry: Literal["ofdm_modulator"], /, *, amplitude: float = ..., announce: bool = ..., carriers: int = ...,
           code: str | float | bool = ..., crc: Literal['none', '16', '24a', '24b'] = ..., fft: int = ...,
-          frame: int = ..., modulation: Any = ..., nr: Mapping[str, Any] = ...,
+          frame: int = ..., midambles: int = ..., modulation: Any = ..., nr: Mapping[str, Any] = ...,
           payload: Literal['pn9', 'pn15', 'pn23'] = ..., pilot_every: int = ..., prefix: int = ..., tx: int = ...,
           name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'generates OFDM frames for several antennas, from bits or with pseudo-random payload'

@@ -60,7 +60,7 @@ TEST(SimMimo, AnAntennaSendsTheFramesOfTheFormat) {
 
 TEST(SimMimo, FramesHaveMidambles) {
   const std::string args = "tx=2,rx=1,fading=none,level=0,start=0,midambles=3";
-  const auto frame = sent_mimo({.tx = 2, .midambles = 3}, Modulation::qam16, std::nullopt, 23, 1);
+  const auto frame = sent_mimo({.tx = 2, .midambles = 3}, AntennaBits(Modulation::qam16, 2), std::nullopt, 23, 1);
   const Samples x = hear_mimo(args, 2 * kFrameMimo);
   const auto expected = [&](std::size_t n) { return (complex(frame[0][n]) + complex(frame[1][n])) / std::sqrt(2); };
   EXPECT_LT(largest_error(x, kFrameMimo, kFrameMimo, expected), 1e-5);
