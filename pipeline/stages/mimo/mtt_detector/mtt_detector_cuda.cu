@@ -158,7 +158,8 @@ class Run final : public StageRun {
 
 std::unique_ptr<StageRun> make(const DetectorShape& shape, const Config& config) {
   if (shape.bits > 6 && shape.mixed)
-    throw SetupError("mtt_detector has no GPU code for 256-QAM beside other alphabets: set `backend: cpu` for the stage");
+    throw SetupError(
+        "mtt_detector has no GPU code for 256-QAM beside other alphabets: set `backend: cpu` for the stage");
   if (shape.bits > 6) return make_256qam_run(shape, config);
   return std::make_unique<Run>(shape, config);
 }
