@@ -115,16 +115,20 @@ TEST(MttDetector, MixedAlphabetsAgreeWithTheDefinition) {
       }
 }
 
+void expect_exact(const Transmission& x) {
+  std::vector<double> llrs;
+  for (std::int64_t v = 0; v < x.vectors(); ++v)
+    for (const double llr : exhaustive(x, v)) llrs.push_back(llr);
+  expect_near(detect(x).llr, llrs, "own");
+  expect_near(detect(x, ", lists: pooled").llr, llrs, "pooled");
+}
+
 TEST(MttDetector, TwoAntennasWithMixedAlphabetsAreExact) {
   for (const std::vector<int>& sent : {std::vector{4, 2}, {2, 6}, {6, 4}, {8, 2}, {0, 4}})
     for (const double strength : {0, 3}) {
       auto x = testing::mixed_transmission(2, sent, 8, 0.1);
       if (strength > 0) testing::add_prior(x, strength);
-      std::vector<double> llrs;
-      for (std::int64_t v = 0; v < x.vectors(); ++v)
-        for (const double llr : exhaustive(x, v)) llrs.push_back(llr);
-      expect_near(detect(x).llr, llrs, "own");
-      expect_near(detect(x, ", lists: pooled").llr, llrs, "pooled");
+      expect_exact(x);
     }
 }
 
@@ -134,11 +138,7 @@ TEST(MttDetector, TwoAntennasAreExact) {
       auto x = random_transmission(rx, 2, bits, bits == 6 ? 4 : 30, 0.1);
       for (const double strength : {0, 3}) {
         if (strength > 0) testing::add_prior(x, strength);
-        std::vector<double> llrs;
-        for (std::int64_t v = 0; v < x.vectors(); ++v)
-          for (const double llr : exhaustive(x, v)) llrs.push_back(llr);
-        expect_near(detect(x).llr, llrs, "own");
-        expect_near(detect(x, ", lists: pooled").llr, llrs, "pooled");
+        expect_exact(x);
       }
     }
 }
