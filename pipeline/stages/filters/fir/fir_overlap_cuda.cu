@@ -21,7 +21,7 @@ using gpu::Complex32;
 using gpu::FftGroup;
 
 /// Applies taps delay … delay + count - 1 to one block of rows.
-struct Job {
+struct SegmentsJob {
   const std::byte* x;  // in row 0, the sample that output 0 multiplies by tap 0
   std::byte* y;
   std::int64_t x_pitch;  // bytes
@@ -47,7 +47,7 @@ __device__ int within(std::int64_t n, int most) {
 
 /// A segment of one row: point n is x(start + n). Wrap-around spoils those before `count` - 1.
 template <class Sample> struct Segment {
-  __device__ Segment(const Job& job, std::int64_t output, int size)
+  __device__ Segment(const SegmentsJob& job, std::int64_t output, int size)
       : x(reinterpret_cast<const Sample*>(job.x + blockIdx.y * job.x_pitch)),
         y(reinterpret_cast<Sample*>(job.y + blockIdx.y * job.y_pitch) + output),
         outputs(within(job.outputs - output, job.each)) {
@@ -60,7 +60,7 @@ template <class Sample> struct Segment {
   __device__ Sample at(int n) const { return n >= begin && n < end ? __ldcg(x + n) : Sample{}; }
 
   /// The output of point n, or -1.
-  template <bool Decimates> __device__ int output_of(const Job& job, int n) const {
+  template <bool Decimates> __device__ int output_of(const SegmentsJob& job, int n) const {
     const int behind = n - (job.count - 1);
     if (behind < 0) return -1;
     if constexpr (!Decimates) return behind < outputs ? behind : -1;
@@ -68,7 +68,7 @@ template <class Sample> struct Segment {
     return output < outputs && output * job.decimation == behind ? output : -1;
   }
 
-  __device__ void put(const Job& job, int output, Sample value) const {
+  __device__ void put(const SegmentsJob& job, int output, Sample value) const {
     if (job.adds) dsp::add(y[output], value);
     y[output] = value;
   }
@@ -81,7 +81,8 @@ template <class Sample> struct Segment {
 };
 
 /// Point n's output by the definition. Rarely needed, so in double precision and not optimised.
-template <class Sample> __device__ __noinline__ Sample sum_of_products(const Job& job, Segment<Sample> s, int n) {
+template <class Sample>
+__device__ __noinline__ Sample sum_of_products(const SegmentsJob& job, Segment<Sample> s, int n) {
   double re = 0, im = 0;
   for (int k = max(0, n - s.end + 1); k < job.count && n - k >= s.begin; ++k) {
     const float2 h = job.taps[k];
@@ -105,7 +106,7 @@ __device__ bool finite(Complex32 z) {
 
 /// A bad sample spoils all outputs of its transform, so those that are not finite are recomputed by the definition.
 template <int N, bool Decimates, class Sample>
-__device__ void mend(unsigned spoilt, const Job& job, const Segment<Sample>& segment) {
+__device__ void mend(unsigned spoilt, const SegmentsJob& job, const Segment<Sample>& segment) {
   for (; spoilt != 0; spoilt &= spoilt - 1) {
     const int n = FftGroup<N>::thread() + (__ffs(static_cast<int>(spoilt)) - 1) * gpu::kFftThreads<N>;
     const int output = segment.template output_of<Decimates>(job, n);
@@ -115,7 +116,7 @@ __device__ void mend(unsigned spoilt, const Job& job, const Segment<Sample>& seg
 
 /// Computes a frame's outputs of a row, without those beyond the row's end.
 template <int N, bool Decimates>
-__device__ void filter_frame(const Job& job, std::int64_t frame, Complex32* shared, float2) {
+__device__ void filter_frame(const SegmentsJob& job, std::int64_t frame, Complex32* shared, float2) {
   const Segment<float2> segment(job, frame * job.each, N);
   unsigned spoilt = 0;
   const auto load = [&](int n) {
@@ -134,7 +135,7 @@ __device__ void filter_frame(const Job& job, std::int64_t frame, Complex32* shar
 
 /// Two segments of a real stream at once, as real and imaginary part.
 template <int N, bool Decimates>
-__device__ void filter_frame(const Job& job, std::int64_t frame, Complex32* shared, float) {
+__device__ void filter_frame(const SegmentsJob& job, std::int64_t frame, Complex32* shared, float) {
   const Segment<float> one(job, 2 * frame * job.each, N);
   const Segment<float> two(job, (2 * frame + 1) * job.each, N);
   unsigned spoilt = 0;
@@ -152,13 +153,13 @@ __device__ void filter_frame(const Job& job, std::int64_t frame, Complex32* shar
 
 /// A frame of a thread block processes one segment, or two of a real stream.
 template <int N, bool Decimates, class Sample>
-__global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGroup<N>::kAtOnce) filter_segments(const Job job) {
+__global__ void __launch_bounds__(FftGroup<N>::kThreads, FftGroup<N>::kAtOnce) filter_segments(const SegmentsJob job) {
   extern __shared__ Complex32 shared[];
   const std::int64_t frame = static_cast<std::int64_t>(blockIdx.x) * FftGroup<N>::kFrames + FftGroup<N>::frame();
   filter_frame<N, Decimates>(job, frame, shared, Sample{});
 }
 
-using Kernel = gpu::FftKernel<Job>;
+using Kernel = gpu::FftKernel<SegmentsJob>;
 
 template <class Sample> Kernel kernel_for(std::int64_t size, bool decimates) {
   const auto of = [decimates](auto n) {
@@ -218,17 +219,17 @@ template <class Sample> class OverlapSave final : public StageRun {
     const PortIo& in = io.in[0];
     const PortIo& out = io.out[0];
     const std::int64_t start = out.first * decimation_ - in.first;
-    const Job job{.x = in.data + start * static_cast<std::int64_t>(sizeof(Sample)),
-                  .y = out.data,
-                  .x_pitch = in.pitch,
-                  .y_pitch = out.pitch,
-                  .begin = -start,
-                  .end = in.length - start,
-                  .outputs = out.length,
-                  .factors = factors_.data(),
-                  .factors_back = factors_.data(),
-                  .decimation = static_cast<int>(decimation_),
-                  .complex_taps = complex_taps_};
+    const SegmentsJob job{.x = in.data + start * static_cast<std::int64_t>(sizeof(Sample)),
+                          .y = out.data,
+                          .x_pitch = in.pitch,
+                          .y_pitch = out.pitch,
+                          .begin = -start,
+                          .end = in.length - start,
+                          .outputs = out.length,
+                          .factors = factors_.data(),
+                          .factors_back = factors_.data(),
+                          .decimation = static_cast<int>(decimation_),
+                          .complex_taps = complex_taps_};
     for (std::int64_t piece = 0; piece * cut_.taps < taps_count_; ++piece) put(piece, job, out.rows, stream);
   }
 
@@ -244,7 +245,7 @@ template <class Sample> class OverlapSave final : public StageRun {
       to.push_back({static_cast<float>(bin.real()), static_cast<float>(bin.imag())});
   }
 
-  void put(std::int64_t piece, Job job, std::int64_t rows, StreamView stream) const noexcept {
+  void put(std::int64_t piece, SegmentsJob job, std::int64_t rows, StreamView stream) const noexcept {
     job.delay = piece * cut_.taps;
     job.count = static_cast<int>(std::min(cut_.taps, taps_count_ - job.delay));
     job.taps = taps_.data() + job.delay;
