@@ -35,6 +35,7 @@ ROWS = [
 ]
 # Frames of samples → image in dB, of the best and the worst draw of the simulation.
 IMAGES = {1: "-34 to -50", 4: "-43 to -49", 24: "-48 or better"}
+OFFSETS = (0, 4000)  # Hz
 
 
 def flawed(x, rate, rng, gain, phase, constant=None, line=0.0):
@@ -88,23 +89,20 @@ def received(scene, y, everything, backend):
     return lost, there.sum()
 
 
-def image(frames, rng, backend):
+def image(frames, offset, rng, backend):
     """dB that are left of 1 dB and 5 degrees, of one block."""
     scene = Scene(2, 2, 25, 30)
     f, rate = scene.format, BAND[scene.band.fft]
     x = air.ofdm_frame(np.concatenate([f.frame_of(rng.integers(0, 2, f.information_bits("16qam", CODE)), "16qam", CODE)
                                        for _ in range(frames)], axis=1), f, rate, 2, rng, 30, 25)
+    x *= np.exp(2j * np.pi * offset / rate * np.arange(x.shape[1]))
     y, = execute("iq_correct", {"in": flawed(x, rate, rng, 1, 5).astype(np.complex64)}, ["out"], ["period=0"], backend,
                  rate)
     both = [np.linalg.lstsq(np.stack([own, own.conj()], 1), out, rcond=None)[0] for own, out in zip(x, y)]
     return [20 * np.log10(abs(b / a)) for a, b in both]
 
 
-def main():
-    parser = drawn.parser_of(__doc__)
-    parser.add_argument("--recordings", type=int, default=16, help="of a row; a quarter of them in 20 MHz")
-    parser.add_argument("--draws", type=int, default=40, help="of an image")
-    options = parser.parse_args()
+def draw_recordings(options):
     sheet = drawn.Sheet()
     sheet.head("recordings", ["scene", "frames", "found by default", "by all", "words", "lost by default", "by all"])
     for scene, offset, flaws, default, everything in ROWS:
@@ -123,11 +121,29 @@ def main():
         sheet.row(name, figures, {"by default": default, "all": everything}, 1,
                   [count * FRAMES, found[False], found[True], count * words])
     sheet.finish(options.json)
-    print("\n### image\n\n| frames | image left, dB: median, worst | simulated |\n| --- | --- | --- |")
+
+
+def draw_images(options):
+    print("\n### image\n\n| frames | offset | image left, dB: median, worst | simulated |\n| --- | --- | --- | --- |")
     rng = np.random.default_rng(options.seed)
-    for frames, simulated in IMAGES.items():
-        left = np.concatenate([image(frames, rng, options.backend) for _ in range(options.draws // 2)])
-        print(f"| {frames} | {np.median(left):.1f}, {left.max():.1f} | {simulated} |", flush=True)
+    for offset in OFFSETS:
+        for frames, simulated in IMAGES.items():
+            left = np.concatenate([image(frames, offset, rng, options.backend) for _ in range(options.draws // 2)])
+            print(f"| {frames} | {offset} Hz | {np.median(left):.1f}, {left.max():.1f} | {simulated} |", flush=True)
+
+
+TABLES = {"recordings": draw_recordings, "image": draw_images}
+
+
+def main():
+    parser = drawn.parser_of(__doc__)
+    parser.add_argument("--recordings", type=int, default=16, help="of a row; a quarter of them in 20 MHz")
+    parser.add_argument("--draws", type=int, default=40, help="of an image")
+    parser.add_argument("--only", choices=TABLES, help="one table")
+    options = parser.parse_args()
+    for name, draw in TABLES.items():
+        if options.only in (None, name):
+            draw(options)
 
 
 if __name__ == "__main__":
