@@ -126,9 +126,11 @@ class Sheet:
             path.write_text(json.dumps(self.figures, indent=1) + "\n", encoding="utf-8")
 
 
-def parser_of(doc):
+def parser_of(doc, figures=True):
+    """`figures`: there is a Sheet."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--backend", default="cpu", help="cpu or cuda")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", type=pathlib.Path, help="also write the figures to this file")
+    if figures:
+        parser.add_argument("--json", type=pathlib.Path, help="also write the figures to this file")
     return parser
