@@ -7,17 +7,13 @@ Carriers of frames with three paths are disturbed as a faster clock does, in dou
 each other. The first table has what is left of that without noise, the second the error of the clock in noise. Prints
 Markdown."""
 
-import argparse
-import pathlib
-import sys
-
 import numpy as np
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path += [str(ROOT / "tests" / "support")]
+import drawn
 import ofdm_model as sender
 import ofdm_receive_model as standing
 from exec_arrays import execute
+from run import keys_of
 
 FORMATS = (("5 MHz 2x2", sender.FIVE, 2), ("20 MHz 4x4", sender.TWENTY, 4))
 MEMORY = 20
@@ -52,9 +48,8 @@ def with_clock(f, y, ppm):
 
 
 def measure(f, y, backend, memory=1):
-    keys = [f"{name}={getattr(f, name)}" for name in ("fft", "carriers", "prefix", "frame", "tx", "pilot_every")]
     return execute("ofdm_clock", {"carriers": y.astype(np.complex64)}, ["carriers", "clock"],
-                   [*keys, f"memory={memory}"], backend)
+                   [*keys_of(f, False), f"memory={memory}"], backend)
 
 
 def decibels(a, b):
@@ -62,10 +57,8 @@ def decibels(a, b):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = drawn.parser_of(__doc__, figures=False)
     parser.add_argument("--frames", type=int, default=200, help="in 5 MHz; an eighth of them in 20 MHz")
-    parser.add_argument("--backend", default="cpu")
-    parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     rng = np.random.default_rng(options.seed)
     sent = [frames(f, rx, max(2, options.frames // share), rng) for (_, f, rx), share in zip(FORMATS, (1, 8))]

@@ -22,6 +22,7 @@ import iqd
 import mimo_model as model
 from curves import svg
 from exec_arrays import execute
+from rayleigh import transmit
 
 MISSED = 3
 N, K = 2304, 1152
@@ -42,21 +43,6 @@ SIMULATED = {
     (2, "16qam", 10.5): {"exhaustive": .28, "MTT": .28, "K-best": .37, "one pass": .78, "LMMSE": .63},
 }
 WORDS_THERE = 40  # words per point of the simulation, about
-
-
-def transmit(antennas, modulation, snr_db, words, rng):
-    """y, h and noise for coded bits [word][N], which are sent vector by vector."""
-    bits = model.BITS[modulation]
-    numbers = words.reshape(-1, antennas, bits) @ (1 << np.arange(bits - 1, -1, -1))
-    s = model.constellation(bits)[numbers]
-    noise = antennas * 10 ** (-snr_db / 10)
-
-    def normal(*shape):
-        return (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)) / math.sqrt(2)
-
-    h = normal(len(s), antennas, antennas)
-    y = np.einsum("vrt,vt->vr", h, s) + math.sqrt(noise) * normal(len(s), antennas)
-    return y.astype(np.complex64), h.astype(np.complex64), np.array([noise], np.float32)
 
 
 def information_rate(llr, sent):

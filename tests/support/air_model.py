@@ -54,6 +54,7 @@ class Air:
         return y
 
 
+EXPONENTIAL = (tuple(range(0, 600, 20)), tuple(-10 * np.log10(np.e) * np.arange(0, 6, 0.2)))  # 100 ns
 INTERFERER = ((0, 100, 180, 260), (0, -3, -6, -9))  # delays in ns, dB
 
 
@@ -68,16 +69,36 @@ def in_band(x, f):
     return np.fft.ifft(y) * np.sqrt(f.fft / f.carriers)
 
 
-def ofdm_frame(samples, f, rate, rx, rng, doppler=0.0, snr=20.0, interferer=None, tone=None):
-    """What `rx` antennas receive of one frame [tx][n] of format f and what follows it, [rx][n]. A carrier's power is `tx` at an antenna, and
-    `snr` dB over the noise. `interferer`: dB above the signal. `tone`: dB above a carrier, between two of them."""
+REACH, SHAPE = 32, 10.0  # of the interpolation, samples to both sides, and its window
+
+
+def resampled(x, start, count, ppm):
+    """[r][count]: rows as sent by a clock that is faster by `ppm`, from sample `start` on; to -100 dB up to 0.45 of the
+    rate."""
+    at = start + np.arange(count) * (1 + ppm * 1e-6)
+    first = np.floor(at).astype(int) - REACH + 1
+    y = np.zeros((len(x), count), complex)
+    for tap in range(2 * REACH):
+        apart = at - first - tap
+        window = np.i0(SHAPE * np.sqrt(np.maximum(1 - (apart / REACH) ** 2, 0))) / np.i0(SHAPE)
+        y += np.sinc(apart) * window * x[:, first + tap]
+    return y
+
+
+def ofdm_frame(samples, f, rate, rx, rng, doppler=0.0, snr=20.0, interferer=None, tone=None, interferer_doppler=None,
+               profile=EVA, ppm=0.0):
+    """What `rx` antennas receive of one frame [tx][n] of format f and what follows it, [rx][n].
+
+    A carrier's power is `tx` at an antenna, and `snr` dB over the noise. `interferer`: dB above the signal; it moves as
+    the signal does, or by itself. `tone`: dB above a carrier, between two. `ppm`: the signal's clock is faster by it."""
     edge = f.prefix * 4
-    moving = Air(rate, doppler)
+    moving = Air(rate, doppler, profile)
     y = moving.carry(np.pad(samples, ((0, 0), (edge, edge))), rx, rng)
     if interferer is not None:
         other = in_band(white((1, y.shape[1]), f.tx * 10 ** (interferer / 10), rng), f)
-        y += dataclasses.replace(moving, profile=INTERFERER).carry(other, rx, rng)
-    y = y[:, edge:edge + samples.shape[1]]
+        own = doppler if interferer_doppler is None else interferer_doppler
+        y += Air(rate, own, INTERFERER).carry(other, rx, rng)
+    y = resampled(y, edge, samples.shape[1], ppm) if ppm else y[:, edge:edge + samples.shape[1]]
     if tone is not None:
         at = rng.integers(-f.carriers // 3, f.carriers // 3) + 0.5
         gains = np.sqrt(f.tx / f.carriers) * 10 ** (tone / 20) * np.exp(2j * np.pi * rng.random(rx))

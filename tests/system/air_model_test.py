@@ -2,6 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The models of moving air, and of a receiver that follows it, against theory. bench/air uses them."""
 
+import contextlib
+import dataclasses
+import io
+import pathlib
+import sys
 import unittest
 
 import numpy as np
@@ -10,6 +15,9 @@ import air_model as air
 import ofdm_model as sender
 import ofdm_receive_model as standing
 import ofdm_track_model as track
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "bench" / "air"))
+import drawn
 
 RATE = 7.68e6
 F = sender.FIVE
@@ -49,6 +57,73 @@ class Air(unittest.TestCase):
         n = np.arange(256)
         x = np.exp(2j * np.pi * 5 * n / 256)[None]
         np.testing.assert_allclose(air.delayed(x, 0.3), x * np.exp(-2j * np.pi * 5 * 0.3 / 256), atol=1e-12)
+
+
+    def test_a_clock_that_is_faster(self):
+        """A tone is higher by as much, wherever it is in the band."""
+        n = np.arange(3000)
+        for cycles in (0.01, 0.3, -0.44):
+            y = air.resampled(np.exp(2j * np.pi * cycles * n)[None], 100, 2500, 50)
+            expected = np.exp(2j * np.pi * cycles * (100 + n[:2500] * (1 + 50e-6)))
+            self.assertLess(abs(y[0] - expected).max(), 1e-5)
+
+    def test_an_interferer_moves_by_itself(self):
+        """Of one that stands still, what antennas receive differs in direction alone, at the start and at the end."""
+        def turned(interferer_doppler):
+            rng = np.random.default_rng(9)
+            y = air.ofdm_frame(np.zeros((1, F.frame)), dataclasses.replace(F, tx=1), RATE, 2, rng, 300.0, 80.0, 0.0,
+                               interferer_doppler=interferer_doppler)
+            first, last = (np.vdot(part[0], part[1]) / np.vdot(part[0], part[0]) for part in (y[:, :800], y[:, -800:]))
+            return abs(last / first - 1)
+        self.assertGreater(turned(300.0), 3 * turned(0.0))
+
+
+class ErrorBars(unittest.TestCase):
+    """Of bench/air/drawn.py."""
+
+    def shares(self, rng, rate, frames, words, alike):
+        """Words of a frame are lost by themselves, or all at once."""
+        lost = rng.random((frames, words)) < rate
+        return drawn.Share((lost[:, :1] if alike else lost).sum(1) * (words if alike else 1), words)
+
+    def test_words_that_are_lost_together_count_as_one(self):
+        rng = np.random.default_rng(1)
+        self.assertGreater(self.shares(rng, 0.3, 200, 11, True).alike, 10)
+        self.assertLess(self.shares(rng, 0.3, 200, 11, False).alike, 1.6)
+
+    def test_a_bar_holds_what_chance_does(self):
+        """In nineteen of twenty draws."""
+        rng = np.random.default_rng(2)
+        for alike in (False, True):
+            draws = [self.shares(rng, 0.3, 80, 11, alike) for _ in range(400)]
+            self.assertAlmostEqual(np.mean([abs(each.rate - 0.3) < each.bar for each in draws]), 0.95, delta=0.03)
+
+    def test_a_simulation_with_other_draws_is_within(self):
+        rng = np.random.default_rng(3)
+        for alike in (False, True):
+            pairs = [[self.shares(rng, 0.3, frames, 11, alike) for frames in (80, 10)] for _ in range(400)]
+            self.assertLess(np.mean([ours.outside(there.rate, 10) for ours, there in pairs]), 0.09)
+        self.assertGreater(np.mean([ours.outside(there.rate + 0.5, 10) for ours, there in pairs]), 0.8)
+
+    def test_no_word_lost(self):
+        none = drawn.Share(np.zeros(80), 11)
+        self.assertEqual((none.rate, none.draws), (0, 80))
+        self.assertFalse(none.outside(0, 10))
+        self.assertFalse(none.outside(0.05, 10))
+        self.assertTrue(none.outside(0.6, 10))
+        self.assertEqual(str(drawn.Share(np.array([0]), 108)), "0.000")
+
+    def test_figures_that_are_outside_are_bold(self):
+        text = io.StringIO()
+        with contextlib.redirect_stdout(text), contextlib.redirect_stderr(text):
+            sheet = drawn.Sheet()
+            sheet.head("", ["scene", "lost"])
+            sheet.row("a", {"lost": drawn.Share(np.zeros(80), 11)}, {"lost": 0.6}, 10)
+            sheet.row("b", {"lost": drawn.Share(np.zeros(80), 11)}, {"lost": 0}, 10)
+            sheet.finish(None)
+        self.assertIn("| a | **0.000 ± 0.025 (0.6)** |", text.getvalue())
+        self.assertIn("| b | 0.000 ± 0.025 (0) |", text.getvalue())
+        self.assertIn("1 of 2 figures are outside.", text.getvalue())
 
 
 class Receiver(unittest.TestCase):
