@@ -167,7 +167,8 @@ TEST_P(MovingChannelOnCuda, IsThatOfTheCpu) {
                                       {"phase", 3e-3},
                                       {"level", 1e-5},
                                       {"covariance", 1e-3},
-                                      {"doppler", 2e-3}})
+                                      {"doppler", 2e-3},
+                                      {"interference", 1e-5}})
       EXPECT_LE(distance(cpu.at(port), cuda.at(port)), limit) << way << ' ' << port;
   }
 }
@@ -211,7 +212,7 @@ TEST_P(MovingChannelOnCuda, ABadFrameIsMarked) {
   auto y = moving_frames(c, 3);
   y[y.size() / 2] = {std::numeric_limits<float>::quiet_NaN(), 0};
   const Ports got = run("mimo_channel_estimator", "{track: frame, whiten: groups}", {carriers_of(c, y, 3)}, "cuda");
-  for (const char* port : {"y", "h", "noise", "phase", "level", "covariance", "doppler"}) {
+  for (const char* port : {"y", "h", "noise", "phase", "level", "covariance", "doppler", "interference"}) {
     const auto floats = values<float>(got.at(port));
     const std::size_t third = floats.size() / 3;
     for (std::size_t i = 0; i < floats.size(); ++i)

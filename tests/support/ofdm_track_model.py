@@ -211,6 +211,7 @@ class Result:
     level: float       # of the noise, before whitening
     covariance: np.ndarray  # [group][r][r]: of the noise of the antennas
     doppler: float     # the share of the channel's amplitude that moves
+    interference: float  # power of an antenna's noise over what the others do not show of it
 
 
 def estimate_frame(y, f, tracker, whiten="groups", group=12):
@@ -245,4 +246,4 @@ def estimate_frame(y, f, tracker, whiten="groups", group=12):
     data, at = ~f.is_pilot, f.data_at - 1
     noise = np.broadcast_to(1 + added[at], (data.sum(), f.data_symbols))
     return Result(turned[at][:, data].transpose(1, 0, 2), h[at][:, data].transpose(1, 0, 2, 3), noise, phase[at], level,
-                  root @ left @ root.conj().T, moves)
+                  root @ left @ root.conj().T, moves, np.mean(np.diag(s0).real * np.diag(np.linalg.inv(s0)).real))

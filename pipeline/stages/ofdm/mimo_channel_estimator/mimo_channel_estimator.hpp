@@ -34,7 +34,11 @@
 ///
 /// doppler     [frame]                           f32, share of the channel's amplitude that moves
 ///
-/// It then also takes
+/// With `whiten` there is
+///
+/// interference  [frame]  f32, power of an antenna's noise over what the other antennas do not show of it, mean of all
+///
+/// With `track: frame` it also takes
 ///
 /// soft        [frame][carrier][symbol][tx][bit] f32, LLRs of what the data carriers sent; left out: nothing is known
 ///
@@ -183,7 +187,7 @@ inline Sizes sizes_of(const Design& design) noexcept {
 /// `symbol_seconds`: from the middle of a symbol to that of the next.
 Design make_design(const Config& config, std::int64_t rx, double symbol_seconds);
 
-/// The outputs of a frame, or of a block, frame after frame. `phase`, `covariance` and `doppler` may be null.
+/// The outputs of a frame, or of a block, frame after frame. All from `phase` on but `level` may be null.
 struct Estimates {
   cf32* y;
   cf32* h;
@@ -192,6 +196,7 @@ struct Estimates {
   float* level;
   cf32* covariance;
   float* doppler;
+  float* interference;
 };
 
 std::size_t scratch_bytes(const Design& design);

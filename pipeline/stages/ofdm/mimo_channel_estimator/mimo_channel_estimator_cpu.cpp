@@ -40,7 +40,8 @@ Estimates frame_of(const Design& design, const Estimates& out, std::int64_t f) {
           .phase = out.phase ? out.phase + f * e.data_symbols() : nullptr,
           .level = out.level + f,
           .covariance = out.covariance ? out.covariance + f * size.covariance : nullptr,
-          .doppler = out.doppler ? out.doppler + f : nullptr};
+          .doppler = out.doppler ? out.doppler + f : nullptr,
+          .interference = out.interference ? out.interference + f : nullptr};
 }
 
 void spoil(const Design& design, const Estimates& out) {
@@ -53,6 +54,7 @@ void spoil(const Design& design, const Estimates& out) {
   *out.level = kNan;
   if (out.covariance) std::fill_n(out.covariance, size.covariance, cf32(kNan, kNan));
   if (out.doppler) *out.doppler = kNan;
+  if (out.interference) *out.interference = kNan;
 }
 
 }  // namespace

@@ -61,7 +61,7 @@ class Run final : public StageRun {
     job.carriers = io.in[0].row<const float2>();
     job.found_at = io.in[0].count;
     for (std::size_t o = 0; o < std::size(job.counts); ++o) job.counts[o] = io.out[o].count;
-    job.doppler_count = io.out[6].count;
+    job.empty[0] = io.out[6].count, job.empty[1] = io.out[7].count;
     job.y = io.out[0].row<float2>();
     job.h = io.out[1].row<float2>();
     job.noise = io.out[2].row<float>();
@@ -182,6 +182,7 @@ class FollowingRun final : public StageRun {
     f.level = io.out[4].row<float>();
     f.covariance = io.out[5].row<float2>();
     f.doppler = io.out[6].row<float>();
+    f.interference = io.out[7].row<float>();
     const auto blocks = static_cast<unsigned>(std::clamp<std::int64_t>(io.in[0].length, 1, blocks_));
     follow_frames<<<blocks, kFrameThreads, panel_bytes_, gpu::stream_of(view)>>>(f);
   }

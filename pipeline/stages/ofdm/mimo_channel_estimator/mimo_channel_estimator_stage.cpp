@@ -12,7 +12,7 @@
 namespace iqd::mimo_channel_estimator {
 namespace {
 
-enum Output : std::size_t { kY, kH, kNoise, kPhase, kLevel, kCovariance, kDoppler };
+enum Output : std::size_t { kY, kH, kNoise, kPhase, kLevel, kCovariance, kDoppler, kInterference };
 
 class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
  public:
@@ -79,8 +79,10 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
     }
     context.out[kPhase].hold(Element::f32, {symbol});
     context.out[kCovariance].item = {{"group", design_.extents.groups()}, {"rx", rx}, {"other", rx}};
-    for (const Output o : {kLevel, kDoppler}) context.out[o].hold(Element::f32, {});
-    if (!moves) context.out[kDoppler].hold_per_block(Element::f32, {});  // stays empty
+    for (const Output o : {kLevel, kDoppler, kInterference}) context.out[o].hold(Element::f32, {});
+    // These stay empty.
+    if (!moves) context.out[kDoppler].hold_per_block(Element::f32, {});
+    if (config_.whiten == Whiten::off) context.out[kInterference].hold_per_block(Element::f32, {});
     context.scratch_bytes = scratch_bytes(design_);
   }
 
@@ -95,10 +97,12 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
                .phase = io.out[kPhase].row<float>(),
                .level = io.out[kLevel].row<float>(),
                .covariance = io.out[kCovariance].row<cf32>(),
-               .doppler = design.track == Track::frame ? io.out[kDoppler].row<float>() : nullptr},
+               .doppler = design.track == Track::frame ? io.out[kDoppler].row<float>() : nullptr,
+               .interference = design.whiten == Whiten::off ? nullptr : io.out[kInterference].row<float>()},
               io.scratch);
       for (const PortIo& out : io.out) *out.count = *io.in[0].count;
       if (design.track == Track::hold) *io.out[kDoppler].count = 0;
+      if (design.whiten == Whiten::off) *io.out[kInterference].count = 0;
     });
   }
 
@@ -168,9 +172,10 @@ StageEntry entry() {
                       {.name = "h"},
                       {.name = "noise"},
                       {.name = "phase", .can_omit = true},
-                      {.name = "level", .fact = "noise"},
+                      {.name = "level", .fact = "noise", .levels = true},
                       {.name = "covariance", .can_omit = true},
-                      {.name = "doppler", .fact = "doppler"}},
+                      {.name = "doppler", .fact = "doppler", .levels = true},
+                      {.name = "interference", .fact = "interference", .levels = true}},
           .make = make_stage<MimoChannelEstimatorStage>,
           .sample = "mimo_channel_estimator: {tx: 2}",
           .tolerance = 2e-6};

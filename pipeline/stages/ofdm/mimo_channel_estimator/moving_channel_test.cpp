@@ -9,6 +9,7 @@
 #include <numbers>
 #include <numeric>
 #include <random>
+#include <tuple>
 
 #include "pipeline/stages/ofdm/mimo_channel_estimator/estimator_for_test.hpp"
 
@@ -280,6 +281,22 @@ TEST(Whitening, TheCovarianceIsThatOfTheAntennas) {
                    (r == q ? 0.02 : 0.0));
       EXPECT_LT(std::abs(mean - expected), 0.35 * level) << r << q;
     }
+}
+
+TEST(Whitening, SaysHowStrongAnInterfererIs) {
+  for (const auto& [interferer, least, most] :
+       {std::tuple{0.0, 0.0, 0.6}, {0.02, 1.5, 4.5}, {0.2, 7.0, 11.0}, {2.0, 14.0, 20.0}}) {
+    Scene scene = moving(2, 0, 0.02);
+    scene.rx = 4;
+    scene.interferer = interferer;
+    scene.levels = {1, 3, 0.5, 1};
+    Signal signal(scene);
+    for (const char* way : {", whiten: band", ", track: frame, whiten: groups"}) {
+      const double db = 10 * std::log10(estimate(signal.format, 4, signal.frame(), way).interference.at(0));
+      EXPECT_GE(db, least) << interferer << way;
+      EXPECT_LE(db, most) << interferer << way;
+    }
+  }
 }
 
 /// What whitening takes from frames without interference: less than a tenth of a bit of about eight.

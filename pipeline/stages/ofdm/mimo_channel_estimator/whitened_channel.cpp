@@ -175,6 +175,7 @@ void WhitenedChannel::whiten_band(const cf32* frame) noexcept {
   take_root(root_, e_.rx);
   Covariance inverse = root_;
   invert_root(inverse, e_.rx);
+  interference_ = common_power(band_, inverse, e_.rx);
   const Triangle front(inverse, e_.rx);
   for (std::int64_t i = 0; i < std::int64_t{e_.all_symbols()} * e_.carriers; ++i)
     front.apply(frame + i * e_.rx, 1, white_ + i * e_.rx);
@@ -292,6 +293,7 @@ void WhitenedChannel::write(const Estimates& out) noexcept {
   for (int d = 0; out.phase && d < symbols; ++d) out.phase[d] = phases()[e_.comb().data(d)];
   *out.level = told(level_);
   if (out.doppler) *out.doppler = silent ? 0 : tracker_->doppler();
+  if (out.interference) *out.interference = static_cast<float>(interference_);
   if (out.covariance) write_covariance(out.covariance);
 }
 

@@ -48,6 +48,7 @@ class WhitenedChannel {
   double least_[kMostAntennas] = {};  // noise
   int antennas_ = 0;                  // that are not silent
   double level_ = 0;                  // mean noise
+  double interference_ = 1;           // what antennas have in common, see common_power
   Covariance band_;                   // of the noise
   Covariance root_;                   // L of band_ = L L^H
   cf32* white_;                       // [symbol][carrier][rx], with those of the tail
