@@ -40,7 +40,8 @@ def trust(y, f):
     """[c]: the weight of each carrier in sums. Below 1: a tone is near, by the carriers that the synchronisation symbol
     leaves empty."""
     odd = np.flatnonzero(f.frequencies % 2 != 0)
-    stretches = [odd[i:i + STRETCH] for i in range(0, len(odd), STRETCH)]
+    count = max(1, (len(odd) + STRETCH // 2) // STRETCH)
+    stretches = np.split(odd, range(STRETCH, STRETCH * count, STRETCH))
     each = np.array([np.mean(abs(y[0, c]) ** 2, 0) for c in stretches])  # [stretch][r]
     usual = np.median(each, 0)
     power = (each[:, usual > 0] / usual[usual > 0]).sum(1)

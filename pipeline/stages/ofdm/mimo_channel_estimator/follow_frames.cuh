@@ -74,7 +74,7 @@ class Follower : public FrameTracker {
     if (!t_.whitens) return __syncthreads();
     const int all = stretches();
     for (int i = thread_; i < all * e_.rx; i += kFrameThreads) {
-      const int n = i / e_.rx, r = i % e_.rx, end = min((n + 1) * kStretch, t_.odd_carriers);
+      const int n = i / e_.rx, r = i % e_.rx, end = stretch_end(n, t_.odd_carriers);
       double sum = 0;
       for (int o = n * kStretch; o < end; ++o) {
         const float2 z = carriers[t_.odd[o] * e_.rx + r];

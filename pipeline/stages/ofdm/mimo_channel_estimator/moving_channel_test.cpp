@@ -299,6 +299,22 @@ TEST(Whitening, SaysHowStrongAnInterfererIs) {
   }
 }
 
+TEST(Whitening, AShortRestIsNoStretch) {
+  Scene scene = moving(1, 0, 0.1);
+  scene.format.carriers = 100;
+  Signal signal(scene);
+  auto frame = signal.frame();
+  double power = 0;
+  std::int64_t count = 0;
+  for (std::int64_t c = 0; c < 100; ++c) {
+    if (signal.format.frequency_of(c) % 2 == 0) continue;
+    if (c >= 96) frame[index(c)] = 0.8F;
+    power += std::norm(complex(frame[index(c)])), ++count;
+  }
+  ASSERT_EQ(count, 50) << "four stretches of 12, and 2";
+  EXPECT_NEAR(estimate(signal.format, 1, frame, ", whiten: band").level[0], power / 50, 1e-5);
+}
+
 /// What whitening takes from frames without interference: less than a tenth of a bit of about eight.
 TEST(Whitening, CostsLittleWithoutInterference) {
   Signal signal(moving(2, 0, 0.1));

@@ -137,9 +137,9 @@ void WhitenedChannel::judge_stretches(const cf32* frame) noexcept {
     strength_[n] = 0;
     for (int r = 0; r < e_.rx; ++r) {
       double& sum = power_[n * e_.rx + r] = 0;
-      for (int i = n * kStretch; i < stretch_end(n); ++i)
+      for (int i = n * kStretch; i < end_of(n); ++i)
         sum += energy(frame[design_.odd[static_cast<std::size_t>(i)] * e_.rx + r]);
-      sum /= stretch_end(n) - n * kStretch;
+      sum /= end_of(n) - n * kStretch;
     }
   }
   for (int r = 0; r < e_.rx; ++r) {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -25,7 +24,7 @@ class WhitenedChannel {
 
  private:
   int stretches() const noexcept { return stretches_of(static_cast<int>(design_.odd.size())); }
-  int stretch_end(int n) const noexcept { return std::min(static_cast<int>(design_.odd.size()), (n + 1) * kStretch); }
+  int end_of(int stretch) const noexcept { return stretch_end(stretch, static_cast<int>(design_.odd.size())); }
   bool find_antennas(const cf32* frame) noexcept;
   void judge_stretches(const cf32* frame) noexcept;
   void whiten_band(const cf32* frame) noexcept;
