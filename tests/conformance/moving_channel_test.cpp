@@ -173,14 +173,14 @@ TEST_P(MovingChannelOnCuda, IsThatOfTheCpu) {
   }
 }
 
-/// QPSK's LLRs as a decoder gives them: some do not belong to what was sent.
-StageInput soft_for(const MovingCase& c, int frames) {
+/// LLRs as a decoder gives them: some do not belong to what was sent.
+StageInput soft_for(const MovingCase& c, int frames, std::int64_t bits = 2) {
   const OfdmFormat& f = c.format;
   StageInput in;
   in.shape.element = Element::f32;
   in.shape.axis = Axis::counted;
   in.shape.axis_name = "frame";
-  in.shape.item = {{"carrier", f.data_carriers()}, {"symbol", f.data_symbols()}, {"tx", f.tx}, {"bit", 2}};
+  in.shape.item = {{"carrier", f.data_carriers()}, {"symbol", f.data_symbols()}, {"tx", f.tx}, {"bit", bits}};
   in.shape.most = in.length = frames;
   std::mt19937 engine(9);
   std::normal_distribution<float> strength(6, 5);
@@ -204,6 +204,32 @@ TEST_P(MovingChannelOnCuda, WithKnownDataIsThatOfTheCpu) {
     for (const auto& [port, limit] : {std::pair{"y", 1e-2}, {"h", 1e-2}, {"noise", 1e-2}, {"covariance", 1e-2}})
       EXPECT_LE(distance(cpu.at(port), cuda.at(port)), limit) << way << ' ' << port;
   }
+}
+
+/// Another modulation of each antenna in each frame: QPSK, 16-QAM, none, 64-QAM, for which there is no room.
+StageInput sent_for(const MovingCase& c, int frames) {
+  StageInput in;
+  in.shape.element = Element::u8;
+  in.shape.axis = Axis::counted;
+  in.shape.axis_name = "frame";
+  in.shape.item = {{"tx", c.format.tx}};
+  in.shape.most = in.length = frames;
+  constexpr std::uint8_t kBits[] = {2, 4, 0, 6};
+  for (std::int64_t i = 0; i < frames * c.format.tx; ++i) in.data.push_back(std::byte{kBits[i % std::ssize(kBits)]});
+  return in;
+}
+
+TEST_P(MovingChannelOnCuda, WithDataOfMixedAlphabetsIsThatOfTheCpu) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO CHANNEL WAS FOLLOWED ON CUDA: " << why;
+  const MovingCase& c = GetParam();
+  constexpr int frames = 3;
+  const std::vector<StageInput> in{carriers_of(c, moving_frames(c, frames), frames), soft_for(c, frames, 4),
+                                   sent_for(c, frames)};
+  const std::string keys = fmt::format("{{{}, track: frame, whiten: groups, modulation: port}}", format_keys(c.format));
+  const Ports cpu = run("mimo_channel_estimator", keys, in, "cpu");
+  const Ports cuda = run("mimo_channel_estimator", keys, in, "cuda");
+  for (const char* const port : {"y", "h", "noise", "covariance"})
+    EXPECT_LE(distance(cpu.at(port), cuda.at(port)), 1e-2) << port;
 }
 
 TEST_P(MovingChannelOnCuda, ABadFrameIsMarked) {

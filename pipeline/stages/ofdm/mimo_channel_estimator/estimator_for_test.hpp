@@ -49,9 +49,11 @@ inline PortShape carriers_of(std::int64_t symbols, std::int64_t carriers, std::i
   return shape;
 }
 
-/// The stage with all of its outputs. `more`: keys besides the format's. `soft`: LLRs of QPSK data.
+/// The stage with all of its outputs. `more`: keys besides the format's. `soft`: LLRs of the data, `bits` of a point.
+/// `sent`: the input `modulation`.
 inline Results estimate(const OfdmFormat& f, std::int64_t rx, const std::vector<cf32>& carriers,
-                        const std::string& more = "", bool wants_phase = true, std::vector<float> soft = {}) {
+                        const std::string& more = "", bool wants_phase = true, std::vector<float> soft = {},
+                        std::int64_t bits = 2, std::vector<std::uint8_t> sent = {}) {
   const auto stage = entry().make();
   Problems problems;
   const Document document = parse_document(keys_of(f, more), "test.yaml", problems);
@@ -59,11 +61,14 @@ inline Results estimate(const OfdmFormat& f, std::int64_t rx, const std::vector<
       document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
   const std::int64_t symbols = f.symbols() + f.tail_symbols();
   const auto frames = std::ssize(carriers) / (symbols * f.carriers * rx);
-  std::vector<PortShape> in(2, carriers_of(symbols, f.carriers, rx, frames));
+  std::vector<PortShape> in(3, carriers_of(symbols, f.carriers, rx, frames));
   in[1].element = Element::f32;
   in[1].item.clear();
   if (!soft.empty())
-    in[1].item = {{"carrier", f.data_carriers()}, {"symbol", f.data_symbols()}, {"tx", f.tx}, {"bit", 2}};
+    in[1].item = {{"carrier", f.data_carriers()}, {"symbol", f.data_symbols()}, {"tx", f.tx}, {"bit", bits}};
+  in[2].element = Element::u8;
+  in[2].item.clear();
+  if (!sent.empty()) in[2].item = {{"tx", f.tx}};
   std::vector<PortShape> out(entry().outputs.size(), in[0]);
   std::vector<Footprint> footprint(in.size());
   ShapeContext context{.in = in, .out = out, .footprint = footprint, .most_new = frames, .section = section};
@@ -88,7 +93,7 @@ inline Results estimate(const OfdmFormat& f, std::int64_t rx, const std::vector<
     auto* const data = reinterpret_cast<std::byte*>(memory.data());
     return PortIo{.data = wanted ? data : nullptr, .length = frames, .count = &its_count};
   };
-  const PortIo from[] = {port(given, count), port(soft, count, !soft.empty())};
+  const PortIo from[] = {port(given, count), port(soft, count, !soft.empty()), port(sent, count, !sent.empty())};
   const PortIo to[] = {port(r.y, counts[0]),       port(r.h, counts[1]),
                        port(r.noise, counts[2]),   port(r.phase, counts[3], wants_phase),
                        port(r.level, counts[4]),   port(r.covariance, counts[5]),

@@ -353,7 +353,9 @@ class Follower : public FrameTracker {
 __global__ void __launch_bounds__(kFrameThreads) follow_frames(const Frames f) {
   extern __shared__ float2 panel[];
   __shared__ State state;
-  if (threadIdx.x == 0) state.knows_data = f.soft != nullptr && *f.soft_found_at == *f.found_at;
+  if (threadIdx.x == 0)
+    state.knows_data =
+        f.soft != nullptr && *f.soft_found_at == *f.found_at && (f.sent == nullptr || *f.sent_found_at == *f.found_at);
   const std::int32_t found = dsp::read_once(f.found_at);
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     for (std::int32_t* const count : f.counts) *count = found;

@@ -70,8 +70,9 @@ struct Frames {
   Tables t;
   Desk desk;
   const float2* carriers;
-  const float* soft;  // LLRs of the data, or null
-  const std::int32_t *found_at, *soft_found_at;
+  const float* soft;         // LLRs of the data, or null
+  const std::uint8_t* sent;  // bits of each antenna's points, or null
+  const std::int32_t *found_at, *soft_found_at, *sent_found_at;
   std::int32_t* counts[8];
   float2 *y, *h, *covariance;
   float *noise, *phase, *level, *doppler, *interference;

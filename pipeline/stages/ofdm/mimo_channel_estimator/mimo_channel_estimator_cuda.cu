@@ -100,6 +100,7 @@ class FollowingRun final : public StageRun {
  public:
   FollowingRun(const Design& design, std::int64_t most)
       : extents_(design.extents),
+        by_port_(design.by_port),
         blocks_(std::clamp<std::int64_t>(most, 1, kMostBlocks)),
         phi_(on_device(design.joint.phi)),
         weights_(on_device(design.joint.weights)),
@@ -174,6 +175,8 @@ class FollowingRun final : public StageRun {
     f.found_at = io.in[0].count;
     f.soft = tables_.soft_bits > 0 ? io.in[1].row<const float>() : nullptr;
     f.soft_found_at = io.in[1].count;
+    f.sent = by_port_ ? io.in[2].row<const std::uint8_t>() : nullptr;
+    f.sent_found_at = by_port_ ? io.in[2].count : nullptr;
     for (std::size_t o = 0; o < std::size(f.counts); ++o) f.counts[o] = io.out[o].count;
     f.y = io.out[0].row<float2>();
     f.h = io.out[1].row<float2>();
@@ -235,6 +238,7 @@ class FollowingRun final : public StageRun {
   }
 
   Extents extents_;
+  bool by_port_;
   std::int64_t blocks_;
   std::int64_t order_ = 0;
   std::int64_t lag_count_ = 0;

@@ -312,6 +312,8 @@ TEST(MimoChannelEstimator, RefusesWhatCannotBe) {
   };
   EXPECT_EQ(with_soft("{track: frame}"), "");
   EXPECT_THAT(with_soft("{}"), HasSubstr("track: has to be `frame`"));
+  EXPECT_THAT(with_soft("{track: frame, modulation: port}"), HasSubstr("modulation: 'port' needs the input"));
+  EXPECT_THAT(with_soft("{track: frame, modulation: [64qam, qpsk]}"), HasSubstr("has more bits than the 4 LLRs"));
   soft.item.back().extent = 3;
   EXPECT_THAT(with_soft("{track: frame}"), HasSubstr("2, 4, 6 or 8 LLRs for each of the frame's 6336 symbols"));
   soft.item = {{"n", 100}};

@@ -87,6 +87,74 @@ TEST(MovingChannel, KnownDataShowsItBetter) {
     }
 }
 
+/// LLRs of what was sent, with room for 16-QAM; what an antenna does not send is not 0.
+std::vector<float> known_points(const Signal& signal) {
+  std::vector<float> llr;
+  for (std::size_t i = 0; i < signal.s.size(); ++i) {
+    const int bits = signal.bits[i % signal.bits.size()];
+    const double odd = std::sqrt(bits == 4 ? 10.0 : 2.0);
+    const double parts[] = {odd * signal.s[i].real(), odd * signal.s[i].imag()};
+    for (const double part : parts) llr.push_back(bits == 0 ? -9 : part > 0 ? 40 : -40);
+    for (const double part : parts) llr.push_back(bits < 4 ? 9 : std::abs(part) < 2 ? 40 : -40);
+  }
+  return llr;
+}
+
+TEST(MovingChannel, KnownDataMayHaveMixedAlphabets) {
+  const std::string way = ", track: frame, whiten: groups";
+  const auto names = [](const std::vector<int>& bits) {
+    std::string all;
+    for (const int own : bits) all += own == 4 ? "16qam, " : own == 2 ? "qpsk, " : "silent, ";
+    return ", modulation: [" + all + "]";
+  };
+  for (const std::vector<int>& bits : {std::vector{4, 2}, {2, 4}, {4, 0}, {2, 2}}) {
+    Scene scene = moving(2, 300, 0.1);
+    scene.bits = bits;
+    Signal signal(scene);
+    const auto frame = signal.frame();
+    const auto soft = known_points(signal);
+    const Results alone = estimate(signal.format, 2, frame, way);
+    const Results known = estimate(signal.format, 2, frame, way + names(bits), true, soft, 4);
+    EXPECT_LT(mean_noise(known) - 1, 0.6 * (mean_noise(alone) - 1)) << names(bits);
+    EXPECT_GT(unexplained(signal, known), 0.5) << names(bits);
+    EXPECT_LT(unexplained(signal, known), 1.4) << names(bits);
+    const std::vector<std::uint8_t> sent(bits.begin(), bits.end());
+    EXPECT_TRUE(same(known, estimate(signal.format, 2, frame, way + ", modulation: port", true, soft, 4, sent)));
+    if (bits == std::vector{2, 2}) {
+      EXPECT_TRUE(same(known, estimate(signal.format, 2, frame, way, true, known_data(signal, 1e6))))
+          << "room for more changes nothing";
+    }
+  }
+}
+
+TEST(MovingChannel, FramesMayDifferInTheirAlphabets) {
+  const std::string way = ", track: frame, whiten: groups, modulation: port";
+  Signal signal(moving(2, 300, 0.1));
+  std::vector<cf32> frames;
+  std::vector<float> soft;
+  std::vector<std::uint8_t> sent;
+  std::vector<Results> alone;
+  for (const std::vector<int>& bits : {std::vector{4, 2}, {0, 4}, {2, 2}}) {
+    signal.bits = bits;
+    const auto frame = signal.frame();
+    const auto known = known_points(signal);
+    const std::vector<std::uint8_t> own(bits.begin(), bits.end());
+    alone.push_back(estimate(signal.format, 2, frame, way, true, known, 4, own));
+    frames.insert(frames.end(), frame.begin(), frame.end());
+    soft.insert(soft.end(), known.begin(), known.end());
+    sent.insert(sent.end(), own.begin(), own.end());
+  }
+  const Results all = estimate(signal.format, 2, frames, way, true, soft, 4, sent);
+  for (std::size_t f = 0; f < 3; ++f) {
+    const auto part = [&](const auto& values) {
+      const auto third = static_cast<std::ptrdiff_t>(values.size() / 3), begin = third * static_cast<std::ptrdiff_t>(f);
+      return std::vector(values.begin() + begin, values.begin() + begin + third);
+    };
+    EXPECT_TRUE(testing::same_bits(part(all.h), alone[f].h)) << f;
+    EXPECT_TRUE(testing::same_bits(part(all.noise), alone[f].noise)) << f;
+  }
+}
+
 TEST(MovingChannel, LlrsThatAreNoNumbersSayNothing) {
   Signal signal(moving(2, 100, 0.05));
   const auto frame = signal.frame();

@@ -97,12 +97,12 @@ WhitenedChannel::WhitenedChannel(const Design& design, Scratch& scratch)
   if (design.soft_bits > 0) soft_.emplace(design, scratch);
 }
 
-void WhitenedChannel::run(const cf32* frame, const float* soft, const Estimates& out) noexcept {
+void WhitenedChannel::run(const cf32* frame, const Decoded& data, const Estimates& out) noexcept {
   const bool silent = !find_antennas(frame);
   judge_stretches(frame);
   whiten_band(frame);
-  known_ = soft ? &*soft_ : nullptr;
-  if (known_) soft_->read(soft);
+  known_ = data.llr ? &*soft_ : nullptr;
+  if (known_) soft_->read(data);
   if (tracker_)
     tracker_->estimate(white_, weighted_ ? weights_ : nullptr, antennas_, known_);
   else

@@ -19,8 +19,7 @@ class WhitenedChannel {
  public:
   WhitenedChannel(const Design& design, Scratch& scratch);
 
-  /// `soft`: LLRs of the data, or null.
-  void run(const cf32* frame, const float* soft, const Estimates& out) noexcept;
+  void run(const cf32* frame, const Decoded& data, const Estimates& out) noexcept;
 
  private:
   int stretches() const noexcept { return stretches_of(static_cast<int>(design_.odd.size())); }
