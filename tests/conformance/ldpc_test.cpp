@@ -208,11 +208,11 @@ TEST(LdpcOnCuda, FailedFramesTakeTheirModulationAlong) {
   for (int f = 0; f < kFrames; ++f) {
     for (int w = 0; w < 2; ++w) failed.push_back(generator() % 3 == 0);
     for (int a = 0; a < 3; ++a) sent.push_back(static_cast<std::uint8_t>(2 * (generator() % 4)));
-    for (int i = 0; i < 5; ++i) llr.push_back(static_cast<float>(generator() % 1000));
+    for (int i = 0; i < 6; ++i) llr.push_back(static_cast<float>(generator() % 1000));
     carriers.emplace_back(static_cast<float>(f), 1.0f);
   }
   const std::vector<StageInput> in{ldpc_items(failed, {{"word", 2}}), ldpc_items(carriers, {{"carrier", 1}}),
-                                   ldpc_items(llr, {{"bit", 5}}), ldpc_items(llr, {{"bit", 5}}),
+                                   ldpc_items(llr, {{"tx", 3}, {"bit", 2}}), ldpc_items(llr, {{"tx", 3}, {"bit", 2}}),
                                    ldpc_items(sent, {{"tx", 3}})};
   for (const std::int64_t block : {0, 1, 7}) {
     const Ports cpu = run("failed_frames", "{}", in, "cpu", block),

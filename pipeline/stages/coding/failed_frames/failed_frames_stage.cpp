@@ -15,24 +15,21 @@ class FailedFramesStage final : public Stage {
 
   void shape(ShapeContext& context) override {
     setup_.words = context.in[0].item_size();
-    const auto hold = [&](std::size_t o, const PortShape& in) {
-      PortShape& out = context.out[o];
-      out.hold(in.element, in.item);
-      // Facts belong to frames by their number, which a frame loses here.
-      out.axis_name = "retry";
-      out.most = context.most_new;
-    };
     for (std::size_t o = 0; o < kCopies; ++o) {
       setup_.floats[o] = context.in[1 + o].item_bytes() / static_cast<std::int64_t>(sizeof(float));
-      hold(o, context.in[1 + o]);
+      pass_on(context.in[1 + o], context.out[o], context.most_new);
     }
     const PortShape& sent = context.in[kModulationIn];
-    if (!sent.item.empty() && (sent.item.size() != 1 || sent.item[0].name != "tx"))
-      return context.section.problem("",
-                                     fmt::format("input 'modulation' has to be [frame][tx]; it is {}", sent.text()));
+    const auto& llrs = context.in[2].item;
+    const auto tx = std::ranges::find(llrs, "tx", &Dim::name);
+    if (!sent.item.empty() && (tx == llrs.end() || sent.item_size() != tx->extent))
+      return context.section.problem(
+          "", fmt::format("input 'modulation' has to be [frame][tx], of the antennas of 'posterior'; it is {}, "
+                          "'posterior' is {}",
+                          sent.text(), context.in[2].text()));
     setup_.antennas = sent.item.empty() ? 0 : sent.item_size();
     if (setup_.antennas > 0)
-      hold(kModulation, sent);
+      pass_on(sent, context.out[kModulation], context.most_new);
     else
       context.out[kModulation].hold_per_block(Element::u8, {});  // stays empty
     context.out[kTally].tally(kEvents);
@@ -58,6 +55,13 @@ class FailedFramesStage final : public Stage {
   }
 
  private:
+  static void pass_on(const PortShape& in, PortShape& out, std::int64_t most) {
+    out.hold(in.element, in.item);
+    // Facts belong to frames by their number, which a frame loses here.
+    out.axis_name = "retry";
+    out.most = most;
+  }
+
   Setup setup_;
 };
 
