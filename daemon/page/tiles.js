@@ -192,7 +192,8 @@ export class Charts extends Tiles {
           this.add(`${stage}, per second`, `${event} ${name}`, now, [this.rates.of(`${key} ${event}`, n, now)]);
     }
     for (const {stage, level, value, ...of} of levels)
-      this.add(`${stage} ${level}`, name_of(of) || level, now, [value ?? NaN], level.endsWith('db') ? 'dB' : '');
+      if (!this.all.some(({facts = []}) => facts.includes(level)))  // else `items` shows it
+        this.add(`${stage} ${level}`, name_of(of) || level, now, [value ?? NaN], level.endsWith('db') ? 'dB' : '');
     this.card.dataset.empty = this.charts.size ? '' : 'yes';
   }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -31,6 +32,14 @@ Drop reason_of(const BlockWork& work) noexcept {
 std::string label_of(const Dim& dim, std::int64_t entry) {
   const auto label = static_cast<std::size_t>(entry);
   return label < dim.labels.size() ? dim.labels[label] : std::to_string(entry);
+}
+
+/// Without NaN, of values that lie `step` apart; NaN if there are no others.
+double mean_of(const float* values, std::size_t count, std::size_t step) noexcept {
+  double sum = 0, found = 0;
+  for (std::size_t i = 0; i < count * step; i += step)
+    if (!std::isnan(values[i])) sum += static_cast<double>(values[i]), found += 1;
+  return sum / found;
 }
 
 }  // namespace
@@ -66,9 +75,16 @@ Delivery::Numbers<Counter> Delivery::make_tally(PortIndex port) {
 
 Delivery::Numbers<Gauge> Delivery::make_levels(PortIndex port) {
   const PlanPort& p = plan_.ports[port];
-  const std::string& stage = plan_.steps[p.maker].name;
-  const Dim& dim = p.shape.item.back();
+  const PlanStep& step = plan_.steps[p.maker];
+  const std::string& stage = step.name;
   Numbers<Gauge> levels{port, {}};
+  const auto at = std::find(step.out.begin(), step.out.end(), port) - step.out.begin();
+  if (const std::string_view fact = step.entry->outputs[static_cast<std::size_t>(at)].fact; !fact.empty()) {
+    assert(p.shape.item_size() == 1 && p.shape.row_count() == 1 && p.shape.element == Element::f32);
+    levels.metrics.push_back(&counters_.levels.at({stage, std::string(fact)}));
+    return levels;
+  }
+  const Dim& dim = p.shape.item.back();
   for (std::int64_t row = 0; row < p.shape.row_count(); ++row)
     for (std::int64_t k = 0; k < dim.extent; ++k) {
       StageNumber number{stage, label_of(dim, k)};
@@ -150,9 +166,10 @@ void Delivery::count_events(const BlockWork& work) noexcept {
 
 void Delivery::show_levels(const BlockWork& work) noexcept {
   for (const auto& [port, gauges] : levels_) {
-    if (work.is_missing(port) || work.count(port) == 0) continue;
+    const auto items = work.is_missing(port) ? 0 : static_cast<std::size_t>(work.count(port));
+    if (items == 0) continue;
     const auto* measured = reinterpret_cast<const float*>(work.fact(port));
-    for (std::size_t i = 0; i < gauges.size(); ++i) gauges[i]->set(static_cast<double>(measured[i]));
+    for (std::size_t i = 0; i < gauges.size(); ++i) gauges[i]->set(mean_of(measured + i, items, gauges.size()));
   }
 }
 

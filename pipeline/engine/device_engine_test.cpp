@@ -173,6 +173,20 @@ TEST(DeviceEngine, CountedItemsTheirFactsAndTotals) {
     }
 }
 
+TEST(DeviceEngine, AFactThatIsALevelComesFromTheDevice) {
+  for (const char* const published : {"grade.finds", "total"})
+    for (const MappedLimits limits : {MappedLimits{}, kInPlace}) {
+      Rig::Options o = with({{"grade"}, {"total", "{}", "total", {{"", "source"}}}}, {published});
+      o.limits = limits;
+      const auto on_device = run(o, kHoles), expected = run(on_host(o), kHoles);
+      const auto shown = on_device->counters.levels.values(), wanted = expected->counters.levels.values();
+      ASSERT_EQ(shown.size(), 1u) << published;
+      ASSERT_EQ(wanted.size(), 1u) << published;
+      EXPECT_EQ(shown[0].second, wanted[0].second) << published;
+      EXPECT_GT(shown[0].second, 0) << published;
+    }
+}
+
 TEST(DeviceEngine, ConversionsHappenOnTheDevice) {
   for (const MappedLimits limits : {MappedLimits{}, kInPlace}) {
     PlanRig planned(64,

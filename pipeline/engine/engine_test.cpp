@@ -203,6 +203,29 @@ TEST(Engine, LevelsAreThoseOfTheLastBlock) {
   EXPECT_EQ(shown, expected);
 }
 
+/// A fact that is a level shows the mean of a block, published or not, and stays in the headers.
+TEST(Engine, AFactCanBeALevel) {
+  for (const bool is_published : {false, true}) {
+    Rig::Options o;
+    o.stages = {{"grade"}, {"total", "{}", "total", {{"", "source"}}}};
+    o.publish = {is_published ? "grade.finds" : "total"};
+    constexpr std::int64_t kSamples = 640;
+    Rig rig(o, {{{{.samples = kSamples}}}});
+    rig.run();
+    double sum = 0, count = 0;
+    for (std::int64_t n = kSamples - o.block; n < kSamples; ++n) {
+      const Word word = sample_word(n, 0);
+      if (word % 2 == 0 && word % 4 != 0) sum += static_cast<double>(static_cast<float>(word)), count += 1;
+    }
+    ASSERT_GT(count, 0);
+    const auto shown = rig.counters.levels.values();
+    ASSERT_EQ(shown.size(), 1u);
+    EXPECT_EQ(shown[0].first.stage, "grade");
+    EXPECT_EQ(shown[0].first.name, "grade");
+    EXPECT_EQ(shown[0].second, sum / count);
+  }
+}
+
 TEST(Engine, OneMessageABlock) {
   Rig::Options o;
   o.info.channels = 2;

@@ -32,7 +32,7 @@ class MissingPorts {
       const bool inherits = inputs_are_missing(step);
       for (std::size_t o = 0; o < step.out.size(); ++o) {
         const OutputSpec& output = step.entry->outputs[o];
-        const bool counts = !output.tally.empty() || output.levels;
+        const bool counts = !output.tally.empty() || (output.levels && output.fact.empty());
         if (inherits || (failed_[s] && !counts)) ports_[step.out[o]] = true;
       }
     }

@@ -208,7 +208,8 @@ struct OutputSpec {
   /// and shown to the operator, whether it is published or not.
   std::span<const std::string_view> tally = {};
   /// Levels: the output is f32 `[level]`, at most one per block, and its dimension's labels name the numbers. The last
-  /// ones are shown to the operator, whether it is published or not. NaN: no value.
+  /// ones are shown to the operator, whether it is published or not. NaN: no value. A fact, one f32 per item, is one
+  /// level with the fact's name: the mean over the block's items that have a value.
   bool levels = false;
   bool in_db = false;  // its bins are decibels; real bins of other outputs count as magnitudes
 };

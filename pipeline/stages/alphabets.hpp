@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "signal/formats/antenna_bits.hpp"
 #include "signal/formats/qam.hpp"
 
 /// Antennas with different alphabets. A search treats all of them as the largest one: in odd whole numbers, the
@@ -51,6 +52,18 @@ struct Alphabet {
 struct Alphabets {
   std::uint32_t packed = 0;
   int most = 0;
+
+  static Alphabets of(const AntennaBits& antennas, int most) noexcept {
+    Alphabets all{.most = most};
+    for (int a = 0; a < antennas.antennas(); ++a) all.set(a, antennas.of(a));
+    return all;
+  }
+  /// With the bits of each antenna's points; null: as they are.
+  IQD_HOST_DEVICE Alphabets with(const std::uint8_t* sent, int antennas) const noexcept {
+    Alphabets all = *this;
+    for (int a = 0; sent != nullptr && a < antennas; ++a) all.set(a, sent[a]);
+    return all;
+  }
 
   IQD_HOST_DEVICE int bits(int antenna) const noexcept { return static_cast<int>(packed >> 4 * antenna & 15u); }
   IQD_HOST_DEVICE Alphabet of(int antenna) const noexcept { return {most, bits(antenna)}; }

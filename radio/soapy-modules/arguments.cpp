@@ -29,21 +29,29 @@ std::optional<double> Arguments::number(const std::string& key) const {
 
 double Arguments::number_up_to(const std::string& key, double otherwise, double high) const {
   const double value = number(key, otherwise);
-  if (value < 0 || value > high) {
-    std::ostringstream wanted;
-    wanted << "expected a number from 0 to " << high;
-    refuse(key, values_.at(key), wanted.str());
-  }
+  check_up_to(key, value, high);
   return value;
+}
+
+void Arguments::check_up_to(const std::string& key, double value, double high) const {
+  if (value >= 0 && value <= high) return;
+  std::ostringstream wanted;
+  wanted << "expected a number from 0 to " << high;
+  refuse(key, values_.at(key), wanted.str());
+}
+
+std::vector<double> Arguments::list(const std::string& key, const std::string& otherwise) const {
+  std::vector<double> values;
+  std::istringstream stream(text(key, otherwise));
+  for (std::string one; std::getline(stream, one, '/');)
+    values.push_back(*Arguments(module_, {{key, one}}).number(key));
+  return values;
 }
 
 std::vector<double> Arguments::numbers(const std::string& key, std::int64_t count, const std::string& each) const {
   const std::string all = text(key, "");
   if (all.empty()) return std::vector<double>(static_cast<std::size_t>(count), 0.0);
-  std::vector<double> values;
-  std::istringstream stream(all);
-  for (std::string one; std::getline(stream, one, '/');)
-    values.push_back(Arguments(module_, {{key, one}}).number(key, 0));
+  std::vector<double> values = list(key);
   if (std::ssize(values) != count)
     refuse(key, all, "expected " + std::to_string(count) + " numbers separated by /, " + each);
   return values;
@@ -55,6 +63,13 @@ std::vector<double> Arguments::numbers_or_one(const std::string& key, std::int64
   if (all.empty()) return {};
   if (all.find('/') == std::string::npos) return std::vector<double>(static_cast<std::size_t>(count), *number(key));
   return numbers(key, count, each);
+}
+
+std::vector<double> Arguments::numbers_up_to(const std::string& key, std::int64_t count, const std::string& each,
+                                             double high) const {
+  std::vector<double> values = numbers_or_one(key, count, each);
+  for (const double value : values) check_up_to(key, value, high);
+  return values;
 }
 
 std::int64_t Arguments::count(const std::string& key, std::int64_t otherwise, std::int64_t low,

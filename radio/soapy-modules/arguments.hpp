@@ -34,6 +34,11 @@ class Arguments {
   std::vector<double> numbers(const std::string& key, std::int64_t count, const std::string& each) const;
   /// The same; one number alone is that of all, and a missing key gives an empty list.
   std::vector<double> numbers_or_one(const std::string& key, std::int64_t count, const std::string& each) const;
+  /// The same, at least 0.
+  std::vector<double> numbers_up_to(const std::string& key, std::int64_t count, const std::string& each,
+                                    double high) const;
+  /// As many as there are.
+  std::vector<double> list(const std::string& key, const std::string& otherwise = "") const;
   /// A whole number in low…high; 1e6 is valid, too.
   std::int64_t count(const std::string& key, std::int64_t otherwise, std::int64_t low, std::int64_t high) const;
   bool flag(const std::string& key, bool otherwise) const;
@@ -48,6 +53,8 @@ class Arguments {
   std::optional<std::string> unknown(std::initializer_list<std::string_view> known) const;
 
  private:
+  void check_up_to(const std::string& key, double value, double high) const;
+
   std::string module_;
   SoapySDR::Kwargs values_;
 };

@@ -77,6 +77,10 @@ double ArrayChannel::power(std::int64_t user) const {
                                                : 1;
 }
 
+double ArrayChannel::doppler_hz(std::int64_t user) const {
+  return user < std::ssize(options_.doppler_hz) ? options_.doppler_hz[static_cast<std::size_t>(user)] : 0;
+}
+
 complex ArrayChannel::gain(std::int64_t antenna, std::int64_t user, double seconds) const {
   const double azimuth = kRadians * azimuth_deg(user, seconds), elevation = kRadians * elevation_deg(user);
   const Vector p = position(antenna);
@@ -86,8 +90,8 @@ complex ArrayChannel::gain(std::int64_t antenna, std::int64_t user, double secon
   const double rice = std::pow(10.0, options_.rice_db / 10);
   const complex direct = std::polar(std::sqrt(rice / (rice + 1)), 2 * std::numbers::pi * turns);
   const std::int64_t path = user * options_.antennas + antenna;
-  const complex rest = options_.doppler_hz > 0 ? faded(options_.seed, path, options_.doppler_hz * seconds)
-                                               : scattered(options_.seed, path);
+  const double doppler = doppler_hz(user);
+  const complex rest = doppler > 0 ? faded(options_.seed, path, doppler * seconds) : scattered(options_.seed, path);
   return std::sqrt(power(user)) * (direct + rest / std::sqrt(rice + 1));
 }
 

@@ -24,8 +24,8 @@ inline std::span<const std::string_view> enum_names(ArrayKind) {
 ///   h_mu = sqrt(P_u) (sqrt(K / (K + 1)) exp(2 pi j (p_m . d_u + phase_u)) + sqrt(1 / (K + 1)) s_mu)
 ///
 /// with independent complex Gaussian s of variance 1. Users are spread evenly in azimuth, each off by up to `jitter`,
-/// at elevations within 5 degrees. All move at the same rate in degrees per second. Their scattered part stands still,
-/// or is a sum of waves from all around with Doppler shifts of up to `doppler_hz`.
+/// at elevations within 5 degrees. All move at the same rate in degrees per second. A user's scattered part stands
+/// still, or is a sum of waves from all around with Doppler shifts of up to its `doppler_hz`.
 ///
 /// Depends only on seed and time; may be used by many threads.
 class ArrayChannel {
@@ -38,9 +38,9 @@ class ArrayChannel {
     double spread_deg = 60;  // from the first user to the last
     double jitter_deg = 1;   // to both sides
     double rice_db = 12;
-    std::vector<double> powers_db = {};  // of users; 0 for those not given
-    double motion_deg = 0;               // per second, in azimuth
-    double doppler_hz = 0;
+    std::vector<double> powers_db = {};   // of users; 0 for those not given
+    double motion_deg = 0;                // per second, in azimuth
+    std::vector<double> doppler_hz = {};  // of users; 0 for those not given
     std::uint64_t seed = 1;
   };
   struct Vector {
@@ -55,6 +55,7 @@ class ArrayChannel {
   double elevation_deg(std::int64_t user) const;
   /// P_u
   double power(std::int64_t user) const;
+  double doppler_hz(std::int64_t user) const;
 
  private:
   Options options_;

@@ -95,6 +95,19 @@ TEST(ArrayChannel, GainsHaveTheirPowerAndRiceFactor) {
   EXPECT_LT(std::abs(phases) / (kSeeds * 6), 0.1);
 }
 
+TEST(ArrayChannel, EachUserHasItsOwnDopplerShift) {
+  const ArrayChannel channel({.antennas = 4, .users = 3, .rice_db = -kDirect, .doppler_hz = {0, 50}});
+  for (std::int64_t m = 0; m < 4; ++m)
+    for (const std::int64_t user : {0, 2}) EXPECT_EQ(channel.gain(m, user, 0), channel.gain(m, user, 1)) << user;
+  double apart = 0, soon = 0;
+  for (std::int64_t m = 0; m < 4; ++m) {
+    apart += std::abs(channel.gain(m, 1, 0) - channel.gain(m, 1, 0.01)) / 4;
+    soon += std::abs(channel.gain(m, 1, 0) - channel.gain(m, 1, 1e-5)) / 4;
+  }
+  EXPECT_GT(apart, 0.3) << "half a turn";
+  EXPECT_LT(soon, 0.01);
+}
+
 TEST(ArrayChannel, TheSeedSaysItAll) {
   const ArrayChannel a({.motion_deg = 5, .seed = 4}), same({.motion_deg = 5, .seed = 4}), other({.seed = 5});
   EXPECT_EQ(a.gain(3, 2, 0.25), same.gain(3, 2, 0.25));

@@ -43,8 +43,9 @@ complex waves(std::uint64_t key, double moved) {
 
 std::int64_t held(const FadingChannel::Options& options) {
   if (options.fading == Fading::block) return options.block;
-  if (options.fading == Fading::none || options.doppler <= 0) return std::numeric_limits<std::int64_t>::max();
-  return std::max<std::int64_t>(1, std::llround(std::min(1e15, kStep / options.doppler)));
+  const double fastest = options.doppler.empty() ? 0 : std::ranges::max(options.doppler);
+  if (options.fading == Fading::none || fastest <= 0) return std::numeric_limits<std::int64_t>::max();
+  return std::max<std::int64_t>(1, std::llround(std::min(1e15, kStep / fastest)));
 }
 
 }  // namespace
@@ -62,7 +63,7 @@ complex FadingChannel::gain(std::int64_t r, std::int64_t t, std::int64_t d, std:
   const std::uint64_t key = mix(mix(options_.seed) + static_cast<std::uint64_t>(path));
   const std::int64_t steps = floor_div(n, held_);
   if (options_.fading == Fading::block) return amplitude * gaussian(key ^ mix(static_cast<std::uint64_t>(steps)));
-  return amplitude * waves(key, options_.doppler * static_cast<double>(steps) * static_cast<double>(held_));
+  return amplitude * waves(key, doppler(t) * static_cast<double>(steps) * static_cast<double>(held_));
 }
 
 void FadingChannel::receive(std::int64_t r, std::int64_t first, std::span<const std::complex<float>* const> sent,

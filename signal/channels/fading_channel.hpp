@@ -22,7 +22,7 @@ inline std::span<const std::string_view> enum_names(Fading) {
 ///   y_r(n) = sum over t, d of h_rtd(n) x_t(n - d),   the sum over d of E|h_rtd|^2 is 1
 ///
 /// block: all h are independent and complex Gaussian, drawn again every `block` samples. doppler: each h is a sum of 16
-/// waves from all directions, so nearly Gaussian, and changes as J0(2 pi doppler n); it moves in steps of 1/1024 turn
+/// waves from all directions, so nearly Gaussian, and changes as J0(2 pi doppler_t n); it moves in steps of 1/1024 turn
 /// of the fastest wave, an error of at most -50 dB. none: never changes; |h_rtd|^2 is exactly `powers[d]`, and the
 /// antennas of the side with fewer are orthogonal.
 ///
@@ -34,8 +34,8 @@ class FadingChannel {
     std::int64_t tx = 1;
     std::vector<double> powers = {1};  // mean power of each tap, [d]: d samples late; only ratios matter
     Fading fading = Fading::block;
-    std::int64_t block = 1;  // samples
-    double doppler = 0;      // the largest Doppler shift, turns per sample
+    std::int64_t block = 1;            // samples
+    std::vector<double> doppler = {};  // largest shift of each transmit antenna, turns per sample; 0 if not given
     std::uint64_t seed = 1;
   };
   explicit FadingChannel(Options options);
@@ -50,6 +50,10 @@ class FadingChannel {
                std::span<std::complex<float>> y) const;
 
  private:
+  double doppler(std::int64_t t) const noexcept {
+    return t < std::ssize(options_.doppler) ? options_.doppler[static_cast<std::size_t>(t)] : 0;
+  }
+
   Options options_;
   std::int64_t held_;  // samples for which gains stay the same
 };

@@ -41,8 +41,13 @@ std::vector<cf32> received(const FadingChannel& channel, const Sent& sent, std::
 
 TEST(FadingChannel, ReceivesTheSumOverAntennasAndTaps) {
   for (const Fading fading : {Fading::none, Fading::block, Fading::doppler}) {
-    const FadingChannel channel(
-        {.rx = 2, .tx = 2, .powers = {3, 0, 1, 0.2}, .fading = fading, .block = 300, .doppler = 1e-5, .seed = 9});
+    const FadingChannel channel({.rx = 2,
+                                 .tx = 2,
+                                 .powers = {3, 0, 1, 0.2},
+                                 .fading = fading,
+                                 .block = 300,
+                                 .doppler = {1e-5, 1e-5},
+                                 .seed = 9});
     const Sent sent(1000, channel.reach());
     const auto y = received(channel, sent, 0, 1000);
     for (std::int64_t n = 0; n < 1000; ++n) {
@@ -85,7 +90,8 @@ TEST(FadingChannel, DrawsAreGaussianAndIndependent) {
 TEST(FadingChannel, ADopplerShiftDecorrelatesAsItShould) {
   constexpr double kDoppler = 1e-4;
   constexpr std::int64_t kPaths = 64, kTimes = 200;
-  const FadingChannel channel({.rx = 8, .tx = 8, .fading = Fading::doppler, .doppler = kDoppler, .seed = 4});
+  const FadingChannel channel(
+      {.rx = 8, .tx = 8, .fading = Fading::doppler, .doppler = std::vector(8, kDoppler), .seed = 4});
   double power = 0;
   for (const std::int64_t lag : {0, 1000, 3000, 6000}) {
     complex mean = 0;
@@ -104,8 +110,23 @@ TEST(FadingChannel, ADopplerShiftDecorrelatesAsItShould) {
 }
 
 TEST(FadingChannel, WithoutADopplerShiftTheDrawStays) {
-  const FadingChannel channel({.fading = Fading::doppler, .doppler = 0, .seed = 4});
+  const FadingChannel channel({.fading = Fading::doppler, .seed = 4});
   EXPECT_EQ(channel.gain(0, 0, 0, 0), channel.gain(0, 0, 0, std::int64_t{1} << 40));
+}
+
+TEST(FadingChannel, TransmittersMayMoveAtDifferentSpeeds) {
+  constexpr double kSlow = 1e-5, kFast = 1e-3;
+  const FadingChannel channel({.rx = 64, .tx = 3, .fading = Fading::doppler, .doppler = {kSlow, kFast}, .seed = 4});
+  const auto correlation = [&](std::int64_t t, std::int64_t lag) {
+    complex mean = 0;
+    for (std::int64_t r = 0; r < 64; ++r)
+      for (std::int64_t i = 0; i < 100; ++i)
+        mean += channel.gain(r, t, 0, 7919 * i + lag) * std::conj(channel.gain(r, t, 0, 7919 * i)) / 6400.0;
+    return mean.real();
+  };
+  EXPECT_GT(correlation(0, 383), 0.95);
+  EXPECT_LT(correlation(1, 383), 0.1) << "J0 of its first zero";
+  EXPECT_EQ(channel.gain(5, 2, 0, 0), channel.gain(5, 2, 0, 1 << 30)) << "0 if not given";
 }
 
 TEST(FadingChannel, WithoutFadingAntennasAreOrthogonal) {

@@ -98,6 +98,19 @@ IQD_HOST_DEVICE inline void invert_root(Covariance& s, int order) noexcept {
   }
 }
 
+/// An antenna's power over what the other antennas do not show of it, mean of all that are not silent: 1 if they have
+/// nothing in common. `inverse`: L^-1 of S = L L^H.
+IQD_HOST_DEVICE inline double common_power(const Covariance& s, const Covariance& inverse, int order) noexcept {
+  double sum = 0, antennas = 0;
+  for (int r = 0; r < order; ++r) {
+    if (!(s.re[r][r] > 0)) continue;
+    double own = 0;  // of S^-1 on the diagonal
+    for (int i = r; i < order; ++i) own += inverse.re[i][r] * inverse.re[i][r] + inverse.im[i][r] * inverse.im[i][r];
+    sum += s.re[r][r] * own, ++antennas;
+  }
+  return antennas > 0 ? sum / antennas : 1;
+}
+
 /// L S L^H of a lower triangle L.
 IQD_HOST_DEVICE inline Covariance colour(const Covariance& l, const Covariance& s, int order) noexcept {
   Covariance c;

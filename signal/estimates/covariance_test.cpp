@@ -62,6 +62,27 @@ TEST(CovarianceRoot, ASilentAntennaStaysSilent) {
   EXPECT_GT(s.re[2][2], 0);
 }
 
+TEST(CommonPower, IsWhatTheOtherAntennasShow) {
+  const auto of = [](const Covariance& s, int order) {
+    Covariance inverse = s;
+    take_root(inverse, order);
+    invert_root(inverse, order);
+    return common_power(s, inverse, order);
+  };
+  Covariance two;
+  two.re[0][0] = 2, two.re[1][1] = 5, two.re[1][0] = 0.6, two.im[1][0] = -0.8;
+  EXPECT_NEAR(of(two, 2), 1 / (1 - 0.1), 1e-12) << "|0.6 - 0.8j|^2 / (2 · 5) of an antenna is in the other, too";
+  Covariance apart;
+  apart.re[0][0] = 7, apart.re[2][2] = 1e-9;
+  EXPECT_NEAR(of(apart, 3), 1, 1e-12) << "the middle one is silent";
+  EXPECT_EQ(of({}, 2), 1);
+  // One interferer of 10 in unit noise: of eight antennas seven show it, and 1 + 10 / (1 + 7 · 10) is left.
+  Covariance many;
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j <= i; ++j) many.re[i][j] = 10 + (i == j);
+  EXPECT_NEAR(of(many, 8), 11 / (1 + 10.0 / 71), 1e-9);
+}
+
 TEST(CovarianceShrink, LeavesNoDirectionInWhiteNoiseAndKeepsOneThatIsThere) {
   double strays = 0, stays = 0;
   for (unsigned seed = 1; seed <= 20; ++seed) {

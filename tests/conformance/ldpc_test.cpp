@@ -171,5 +171,56 @@ TEST(LdpcOnCuda, WordsOfWholeCodesAreDecodedAlike) {
   expect_same(ldpc_items(llr, {{"n", kN}}), "{crc: 16}", 0);
 }
 
+TEST(LdpcOnCuda, WordsOfASecondPassAreMergedAlike) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO WORDS WERE MERGED ON CUDA: " << why;
+  constexpr int kFrames = 300;
+  std::mt19937 generator(4);
+  std::vector<std::uint8_t> bits, failed, again, failed_again;
+  std::vector<std::int32_t> iterations;
+  for (int f = 0; f < kFrames; ++f) {
+    bool retried = false;
+    for (int w = 0; w < 3; ++w) {
+      iterations.push_back(static_cast<std::int32_t>(generator() % 4));
+      failed.push_back(iterations.back() == 3);
+      retried |= failed.back() != 0;
+      for (int i = 0; i < 5; ++i) bits.push_back(generator() % 2);
+    }
+    for (int w = 0; retried && w < 3; ++w) {
+      failed_again.push_back(generator() % 2);
+      for (int i = 0; i < 5; ++i) again.push_back(generator() % 2);
+    }
+  }
+  const std::vector<StageInput> in{ldpc_items(bits, {{"word", 3}, {"k", 5}}), ldpc_items(failed, {{"word", 3}}),
+                                   ldpc_items(again, {{"word", 3}, {"k", 5}}), ldpc_items(failed_again, {{"word", 3}}),
+                                   ldpc_items(iterations, {{"word", 3}})};
+  const Ports cpu = run("merge_words", "{}", in, "cpu"), cuda = run("merge_words", "{}", in, "cuda");
+  EXPECT_LT(values<std::int64_t>(cpu.at("events"))[0], 3 * kFrames);
+  for (const auto& [name, output] : cpu) EXPECT_EQ(output.joined(), cuda.at(name).joined()) << name;
+}
+
+TEST(LdpcOnCuda, FailedFramesTakeTheirModulationAlong) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO FAILED FRAMES WERE TESTED ON CUDA: " << why;
+  constexpr int kFrames = 300;
+  std::mt19937 generator(3);
+  std::vector<std::uint8_t> failed, sent;
+  std::vector<float> llr;
+  std::vector<cf32> carriers;
+  for (int f = 0; f < kFrames; ++f) {
+    for (int w = 0; w < 2; ++w) failed.push_back(generator() % 3 == 0);
+    for (int a = 0; a < 3; ++a) sent.push_back(static_cast<std::uint8_t>(2 * (generator() % 4)));
+    for (int i = 0; i < 6; ++i) llr.push_back(static_cast<float>(generator() % 1000));
+    carriers.emplace_back(static_cast<float>(f), 1.0f);
+  }
+  const std::vector<StageInput> in{ldpc_items(failed, {{"word", 2}}), ldpc_items(carriers, {{"carrier", 1}}),
+                                   ldpc_items(llr, {{"tx", 3}, {"bit", 2}}), ldpc_items(llr, {{"tx", 3}, {"bit", 2}}),
+                                   ldpc_items(sent, {{"tx", 3}})};
+  for (const std::int64_t block : {0, 1, 7}) {
+    const Ports cpu = run("failed_frames", "{}", in, "cpu", block),
+                cuda = run("failed_frames", "{}", in, "cuda", block);
+    EXPECT_GT(cpu.at("modulation").joined().size(), 3u * kFrames / 3);
+    for (const auto& [name, output] : cpu) EXPECT_EQ(output.joined(), cuda.at(name).joined()) << name << " " << block;
+  }
+}
+
 }  // namespace
 }  // namespace iqd::conformance

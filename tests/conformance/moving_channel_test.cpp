@@ -167,19 +167,20 @@ TEST_P(MovingChannelOnCuda, IsThatOfTheCpu) {
                                       {"phase", 3e-3},
                                       {"level", 1e-5},
                                       {"covariance", 1e-3},
-                                      {"doppler", 2e-3}})
+                                      {"doppler", 2e-3},
+                                      {"interference", 1e-5}})
       EXPECT_LE(distance(cpu.at(port), cuda.at(port)), limit) << way << ' ' << port;
   }
 }
 
-/// QPSK's LLRs as a decoder gives them: some do not belong to what was sent.
-StageInput soft_for(const MovingCase& c, int frames) {
+/// LLRs as a decoder gives them: some do not belong to what was sent.
+StageInput soft_for(const MovingCase& c, int frames, std::int64_t bits = 2) {
   const OfdmFormat& f = c.format;
   StageInput in;
   in.shape.element = Element::f32;
   in.shape.axis = Axis::counted;
   in.shape.axis_name = "frame";
-  in.shape.item = {{"carrier", f.data_carriers()}, {"symbol", f.data_symbols()}, {"tx", f.tx}, {"bit", 2}};
+  in.shape.item = {{"carrier", f.data_carriers()}, {"symbol", f.data_symbols()}, {"tx", f.tx}, {"bit", bits}};
   in.shape.most = in.length = frames;
   std::mt19937 engine(9);
   std::normal_distribution<float> strength(6, 5);
@@ -205,13 +206,39 @@ TEST_P(MovingChannelOnCuda, WithKnownDataIsThatOfTheCpu) {
   }
 }
 
+/// Another modulation of each antenna in each frame: QPSK, 16-QAM, none, 64-QAM, for which there is no room.
+StageInput sent_for(const MovingCase& c, int frames) {
+  StageInput in;
+  in.shape.element = Element::u8;
+  in.shape.axis = Axis::counted;
+  in.shape.axis_name = "frame";
+  in.shape.item = {{"tx", c.format.tx}};
+  in.shape.most = in.length = frames;
+  constexpr std::uint8_t kBits[] = {2, 4, 0, 6};
+  for (std::int64_t i = 0; i < frames * c.format.tx; ++i) in.data.push_back(std::byte{kBits[i % std::ssize(kBits)]});
+  return in;
+}
+
+TEST_P(MovingChannelOnCuda, WithDataOfMixedAlphabetsIsThatOfTheCpu) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO CHANNEL WAS FOLLOWED ON CUDA: " << why;
+  const MovingCase& c = GetParam();
+  constexpr int frames = 3;
+  const std::vector<StageInput> in{carriers_of(c, moving_frames(c, frames), frames), soft_for(c, frames, 4),
+                                   sent_for(c, frames)};
+  const std::string keys = fmt::format("{{{}, track: frame, whiten: groups, modulation: port}}", format_keys(c.format));
+  const Ports cpu = run("mimo_channel_estimator", keys, in, "cpu");
+  const Ports cuda = run("mimo_channel_estimator", keys, in, "cuda");
+  for (const char* const port : {"y", "h", "noise", "covariance"})
+    EXPECT_LE(distance(cpu.at(port), cuda.at(port)), 1e-2) << port;
+}
+
 TEST_P(MovingChannelOnCuda, ABadFrameIsMarked) {
   if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO CHANNEL WAS FOLLOWED ON CUDA: " << why;
   const MovingCase& c = kMoving[0];
   auto y = moving_frames(c, 3);
   y[y.size() / 2] = {std::numeric_limits<float>::quiet_NaN(), 0};
   const Ports got = run("mimo_channel_estimator", "{track: frame, whiten: groups}", {carriers_of(c, y, 3)}, "cuda");
-  for (const char* port : {"y", "h", "noise", "phase", "level", "covariance", "doppler"}) {
+  for (const char* port : {"y", "h", "noise", "phase", "level", "covariance", "doppler", "interference"}) {
     const auto floats = values<float>(got.at(port));
     const std::size_t third = floats.size() / 3;
     for (std::size_t i = 0; i < floats.size(); ++i)

@@ -40,7 +40,8 @@ def trust(y, f):
     """[c]: the weight of each carrier in sums. Below 1: a tone is near, by the carriers that the synchronisation symbol
     leaves empty."""
     odd = np.flatnonzero(f.frequencies % 2 != 0)
-    stretches = [odd[i:i + STRETCH] for i in range(0, len(odd), STRETCH)]
+    count = max(1, (len(odd) + STRETCH // 2) // STRETCH)
+    stretches = np.split(odd, range(STRETCH, STRETCH * count, STRETCH))
     each = np.array([np.mean(abs(y[0, c]) ** 2, 0) for c in stretches])  # [stretch][r]
     usual = np.median(each, 0)
     power = (each[:, usual > 0] / usual[usual > 0]).sum(1)
@@ -211,6 +212,7 @@ class Result:
     level: float       # of the noise, before whitening
     covariance: np.ndarray  # [group][r][r]: of the noise of the antennas
     doppler: float     # the share of the channel's amplitude that moves
+    interference: float  # power of an antenna's noise over what the others do not show of it
 
 
 def estimate_frame(y, f, tracker, whiten="groups", group=12):
@@ -245,4 +247,4 @@ def estimate_frame(y, f, tracker, whiten="groups", group=12):
     data, at = ~f.is_pilot, f.data_at - 1
     noise = np.broadcast_to(1 + added[at], (data.sum(), f.data_symbols))
     return Result(turned[at][:, data].transpose(1, 0, 2), h[at][:, data].transpose(1, 0, 2, 3), noise, phase[at], level,
-                  root @ left @ root.conj().T, moves)
+                  root @ left @ root.conj().T, moves, np.mean(np.diag(s0).real * np.diag(np.linalg.inv(s0)).real))

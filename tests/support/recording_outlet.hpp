@@ -60,6 +60,7 @@ class RecordingOutlet final : public Outlet {
     Sent s{m.seq, m.sample, m.time_ns, m.extent, m.gap, m.dropped, m.halo, scarce, m.tuned, m.frequency_hz(), {}, {}};
     s.payload.assign(m.payload.begin(), m.payload.end());
     for (const FactColumn& f : m.facts) {
+      if (f.element != Element::i64) continue;
       auto& column = s.facts[std::string(f.key)];
       column.resize(static_cast<std::size_t>(m.extent));
       std::memcpy(column.data(), f.values, column.size() * sizeof(std::int64_t));

@@ -195,6 +195,30 @@ class PickStage final : public WordStage {
   bool of_counted_ = false;
 };
 
+/// The positions of a block's even words, and how good each is, unless 4 divides it.
+class GradeStage final : public WordStage {
+ public:
+  void shape(ShapeContext& context) override {
+    for (PortShape& out : context.out) {
+      out.axis = Axis::counted;
+      out.axis_name = "find";
+      out.most = 1 << 12;
+      out.rows.clear();
+    }
+    context.out[1].element = Element::f32;
+  }
+  void run(const StageIo& io) const noexcept override {
+    std::int32_t n = 0;
+    for (std::int64_t p = io.first_new; p < io.end_new; ++p) {
+      const Word word = word_at(io.in[0], 0, p);
+      if (word % 2 != 0) continue;
+      io.out[0].as<Word>()(0, n) = static_cast<Word>(p);
+      io.out[1].as<float>()(0, n++) = word % 4 == 0 ? NAN : static_cast<float>(word);
+    }
+    for (const PortIo& out : io.out) *out.count = n;
+  }
+};
+
 /// One sum per block.
 class TotalStage final : public WordStage {
  public:
@@ -352,6 +376,13 @@ inline std::span<const StageEntry> word_stages() {
        {{.name = "levels", .levels = true}},
        make_stage<ExtremesStage>,
        "extremes: {}"},
+      {"test",
+       "grade",
+       "",
+       {{"in", words}},
+       {{"finds"}, {.name = "quality", .fact = "grade", .levels = true}},
+       make_stage<GradeStage>,
+       "grade: {}"},
       {"test",
        "failing",
        "",

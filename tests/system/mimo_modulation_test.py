@@ -16,12 +16,13 @@ POINTS, N = 288 * 9, 2304
 class Adaptive(iqd.SystemTest):
     """The shipped receiver at a lower rate, so that no machine loses samples."""
 
-    def play(self, seconds):
+    def play(self, seconds, *changes):
         where = iqd.endpoint()
         text = (iqd.PIPELINES / "mimo_adaptive.yaml").read_text(encoding="utf-8")
         for old, new in (("delay_spread=1e-7", f"delay_spread={SLOWER}e-7"), ("tcp://127.0.0.1:5555", where),
                          ("7.68 MS/s", f"{7.68e6 / SLOWER} S/s"), ("offset=1000", f"offset={1000 / SLOWER}"),
-                         ("127.0.0.1:9464", f"127.0.0.1:{iqd.free_port()}")):
+                         ("track: frame\n", f"track: frame\n      doppler: {700 / SLOWER}\n"),
+                         ("127.0.0.1:9464", f"127.0.0.1:{iqd.free_port()}"), *changes):
             self.assertIn(old, text)
             text = text.replace(old, new)
         reader = self.reader(where, "modulation")
@@ -42,9 +43,19 @@ class Adaptive(iqd.SystemTest):
         self.assertGreater(words, 300)
         self.assertEqual(counted["mimo_modulation", "unclear"], 0)
         self.assertEqual(counted["ldpc_decoder", "words"], words)
+        self.assertEqual(counted["merge_words", "words"], words)
         self.assertEqual(counted["ber_meter", "packets"], words)
-        for event in (("ber_meter", "bit_errors"), ("ber_meter", "packet_errors"), ("ldpc_decoder", "failed")):
+        for event in (("ber_meter", "bit_errors"), ("ber_meter", "packet_errors"), ("failed_frames", "failed")):
             self.assertEqual(counted[event], 0, counted)
+
+    def test_a_second_pass_follows_the_modulation(self):
+        """With noise, words of the frames with 64-QAM fail, and decoded bits mend most of them."""
+        _, counted = self.play(4, ("snr=30", "snr=16.5"))
+        failed = counted["ldpc_decoder", "failed"]
+        self.assertGreater(failed, 20, counted)
+        self.assertEqual(counted["merge_words", "mended"] + counted["merge_words", "failed"], failed)
+        self.assertGreater(counted["merge_words", "mended"], 0.7 * failed, counted)
+        self.assertLessEqual(counted["ber_meter", "packet_errors"], counted["merge_words", "failed"] + 2, counted)
 
 
 LOOP = """

@@ -16,7 +16,7 @@ from exec_arrays import execute
 RATE = 7.68e6
 SHORT = sender.Format(fft=64, carriers=26, prefix=9, frame=1000, tx=3, pilot_every=7)
 CODE = "80216e_2304_1_2"
-PORTS = ("y", "h", "noise", "phase", "level", "covariance", "doppler")
+PORTS = ("y", "h", "noise", "phase", "level", "covariance", "doppler", "interference")
 
 
 def relative(y, expected):
@@ -58,6 +58,8 @@ class Estimator(unittest.TestCase):
             self.assertLess(abs(got["level"][g] / expected.level - 1), 1e-5)
             self.assertLess(relative(got["covariance"][g], expected.covariance), 1e-3 * loose)
             self.assertLess(abs(got["doppler"][g] - expected.doppler), 1e-3 * loose)
+            if whiten != "off":
+                self.assertLess(abs(got["interference"][g] / expected.interference - 1), 1e-4)
 
     def test_air_that_moves(self):
         for whiten in ("off", "band", "groups"):

@@ -156,10 +156,7 @@ IQD_HOST_DEVICE inline Batch batch_of(const DetectorShape& shape, const Detector
 /// The alphabets of an item, a frame of vectors.
 IQD_HOST_DEVICE inline Alphabets alphabets_of(const DetectorShape& shape, const DetectorJob& job,
                                               std::int64_t item) noexcept {
-  if (!shape.by_port) return shape.sent;
-  Alphabets alphabets{.most = shape.bits};
-  for (int t = 0; t < shape.tx; ++t) alphabets.set(t, job.sent[item * shape.tx + t]);
-  return alphabets;
+  return shape.sent.with(shape.by_port ? job.sent + item * shape.tx : nullptr, shape.tx);
 }
 
 }  // namespace iqd::mimo

@@ -41,8 +41,7 @@ inline bool set_alphabets(const ShapeContext& context, const DetectorKeys& keys,
     return wrong("max_modulation", "has to be the largest modulation that may come: qpsk, 16qam, 64qam or 256qam");
   shape.bits = keys.max_modulation.empty() ? bits->most() : *most;
   shape.mixed = shape.by_port || !bits->are_all(shape.bits);
-  shape.sent = {.most = shape.bits};
-  for (int t = 0; t < shape.tx; ++t) shape.sent.set(t, bits->of(t));
+  shape.sent = Alphabets::of(*bits, shape.bits);
   return true;
 }
 

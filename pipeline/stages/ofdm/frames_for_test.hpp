@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "signal/formats/ofdm_format.hpp"
+#include "signal/formats/qam.hpp"
 
 /// For the tests of what comes behind ofdm_demod: frames generated in the frequency domain, in double precision.
 namespace iqd::ofdm {
@@ -32,6 +33,7 @@ struct Scene {
   std::vector<double> moves = {};   // [path]: radians from symbol to symbol, 0 in the middle of the training
   bool gap = false;                 // with a tail: no frame follows
   double interferer = 0;            // its power at each antenna, from one direction, on all carriers and symbols
+  std::vector<int> bits = {};       // of each transmit antenna's points; QPSK if empty
 };
 
 /// Received carriers, and their contents.
@@ -89,11 +91,17 @@ struct Signal : Scene {
     gains_.resize(delays.size() * index(rx * format.tx));
     for (complex& g : gains_) g = complex{normal(), normal()} / std::sqrt(2.0 * static_cast<double>(delays.size()));
     s.resize(index(format.data_carriers() * format.data_symbols() * format.tx));
-    for (complex& v : s) v = complex{engine_() % 2 ? 1.0 : -1.0, engine_() % 2 ? 1.0 : -1.0} / std::sqrt(2.0);
+    for (std::size_t i = 0; i < s.size(); ++i) s[i] = point(bits.empty() ? 2 : bits[i % bits.size()]);
     h.clear();
     for (std::int64_t c = 0; c < format.carriers; ++c)
       for (std::int64_t r = 0; !format.is_pilot(c) && r < rx; ++r)
         for (std::int64_t a = 0; a < format.tx; ++a) h.push_back(level(r) * gain(c, r, a, 0));
+  }
+  complex point(int own_bits) {
+    if (own_bits == 0) return 0;
+    const auto levels_of_axis = 1u << own_bits / 2;
+    const auto level = [&] { return 2.0 * static_cast<double>(engine_() % levels_of_axis) - (levels_of_axis - 1.0); };
+    return complex{level(), level()} / std::sqrt(static_cast<double>(qam::power(own_bits / 2)));
   }
   /// As seen through a window that begins an eighth of the prefix early.
   complex gain(std::int64_t c, std::int64_t r, std::int64_t a, std::int64_t symbol) const {

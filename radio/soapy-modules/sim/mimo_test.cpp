@@ -170,6 +170,36 @@ TEST(SimMimo, AToneIsAddedBesideTheCarriers) {
   EXPECT_LT(largest_error(tone, 0, tone.size(), expected), 1e-5);
 }
 
+TEST(SimMimo, SeveralTonesAddUp) {
+  const std::string args = "tx=2,rx=2,level=-30,period=1";
+  const Samples first = hear_mimo(args + ",tone=607500,tone_db=30", 8000, 1);
+  const auto second_of = [&](const std::string& tones) {
+    Samples second = hear_mimo(args + tones, 8000, 1);
+    for (std::size_t n = 0; n < second.size(); ++n) second[n] -= first[n];
+    return second;
+  };
+  const Samples second = second_of(",tone=607500/-1e6,tone_db=30/10");
+  EXPECT_NEAR(power_db(second), -30 + 10 - 10 * std::log10(300.0), 0.05);
+  const auto expected = [&](std::size_t n) {
+    return complex(second[0]) * std::polar(1.0, -2 * std::numbers::pi * 1e6 / kRateMimo * static_cast<double>(n));
+  };
+  EXPECT_LT(largest_error(second, 0, second.size(), expected), 1e-5);
+  EXPECT_NEAR(power_db(second_of(",tone=607500/-1e6,tone_db=30")), -10 * std::log10(300.0), 0.05) << "that of all";
+}
+
+TEST(SimMimo, AntennasMayMoveAtDifferentSpeeds) {
+  const auto hear = [](const std::string& doppler) {
+    return hear_mimo("tx=2,rx=1,level=0,period=4,fading=doppler,doppler=" + doppler, 4 * kFrameMimo);
+  };
+  const Samples both = hear("100/100"), first = hear("100/0"), second = hear("0/100"), none = hear("0");
+  EXPECT_EQ(hear("100"), both) << "one speed is that of all";
+  EXPECT_GT(largest_error(first, 0, first.size(), [&](std::size_t n) { return complex(none[n]); }), 0.5);
+  EXPECT_GT(largest_error(first, 0, first.size(), [&](std::size_t n) { return complex(second[n]); }), 0.5);
+  // Each antenna adds its own.
+  const auto sum = [&](std::size_t n) { return complex(first[n]) + complex(second[n]) - complex(none[n]); };
+  EXPECT_LT(largest_error(both, 0, both.size(), sum), 2e-5);
+}
+
 TEST(SimMimo, AnInterfererIsInTheBandAndFromOneDirection) {
   const std::string args = "tx=2,rx=2,level=-30,period=4,fading=none";
   std::vector<Samples> other;
@@ -233,11 +263,15 @@ TEST(SimMimo, WhatIsWrongIsRefusedByName) {
                                 "payload=prbs",
                                 "fading=rice",
                                 "doppler=-1",
+                                "doppler=0/1",
+                                "doppler=0/1/-1/0",
                                 "taps=0",
                                 "delay_spread=1",
                                 "profile=etb",
                                 "interferer=loud",
                                 "tone=high",
+                                "tone=1e5/high",
+                                "tone_db=1/2",
                                 "midambles=5",
                                 "period=0",
                                 "levels=0/1/2",

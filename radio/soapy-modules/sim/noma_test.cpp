@@ -185,6 +185,17 @@ TEST(SimNoma, WithADopplerShiftAFrameMoves) {
   EXPECT_LT(std::abs(gain_at(3 * kFrameNoma + kFrameNoma - 2048) - begin), 0.03);  // back again
 }
 
+TEST(SimNoma, UsersMayMoveAtDifferentSpeeds) {
+  const auto hear = [](const std::string& users) {
+    return hear_noma("rx=2,level=-20,period=2,start=0,users=2," + users, 2 * kFrameNoma, 1);
+  };
+  EXPECT_EQ(hear("doppler=200"), hear("doppler=200/200")) << "one speed is that of all";
+  const std::string first = "powers=0/-200,", second = "powers=-200/0,";
+  EXPECT_EQ(hear(first + "doppler=0/200"), hear(first + "doppler=0"));
+  EXPECT_EQ(hear(second + "doppler=0/200"), hear(second + "doppler=200"));
+  EXPECT_NE(hear(first + "doppler=200/0"), hear(first + "doppler=0"));
+}
+
 TEST(SimNoma, BothFormatsGiveTheSame) {
   const std::string args = "pace=false,scenario=noma,rx=2,users=2,period=1,snr=0";
   const Samples x = hear_noma("rx=2,users=2,period=1,snr=0", kFrameNoma + 3000, 1, 777);
@@ -212,6 +223,7 @@ TEST(SimNoma, WhatIsWrongIsRefusedByName) {
                                 "delay=-1",     "echo=0/0",
                                 "offset=1/2/3", "modulation=qpsk/qpsk",
                                 "doppler=-1",   "code=turbo",
+                                "doppler=0/1",  "doppler=0/0/0/0/0/2000",
                                 "motion=fast",  "period=0",
                                 "start=-1",     "snr=good"}) {
     try {

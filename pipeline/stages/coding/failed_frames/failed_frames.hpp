@@ -15,6 +15,7 @@
 /// carriers   [frame][…]     cf32; out: [retry][…], the frames with a word that failed, in order
 /// posterior  [frame][…]     f32, likewise
 /// extrinsic  [frame][…]     f32, likewise
+/// modulation [frame][tx]    u8, likewise, if it is connected
 /// events     [event]        i64: frames, failed
 ///
 /// Keeps nothing between calls.
@@ -23,29 +24,34 @@ namespace iqd::failed_frames {
 enum Event : std::size_t { kFrames, kFailed };
 inline constexpr std::string_view kEvents[] = {"frames", "failed"};
 inline constexpr std::size_t kCopies = 3;
-enum Port : std::size_t { kTally = kCopies };
+enum Port : std::size_t { kTally = kCopies, kModulation };
+inline constexpr std::size_t kModulationIn = 1 + kCopies;
 
 struct Setup {
   std::int64_t words = 1;          // of a frame
   std::int64_t floats[kCopies]{};  // of a frame of each input behind `failed`
+  std::int64_t antennas = 0;       // whose modulation is copied
 };
 
 struct Job {
   coding::FailedWords failed;
-  const std::int32_t* items[1 + kCopies];
+  const std::int32_t* items[1 + kCopies + 1];  // null: not connected
   const float* from[kCopies];
   float* to[kCopies];  // null: left out
-  std::int32_t* counts[kCopies + 1];
+  const std::uint8_t* sent;
+  std::uint8_t* sent_to;  // null: left out, or not connected
+  std::int32_t* counts[kCopies + 2];
   std::int64_t* events;
 
   /// None if the inputs do not have the same frames.
   IQD_HOST_DEVICE std::int64_t frames() const noexcept {
     for (const std::int32_t* const other : items)
-      if (*other != *items[0]) return 0;
+      if (other && *other != *items[0]) return 0;
     return *items[0];
   }
   IQD_HOST_DEVICE void put_counts(std::int64_t frames, std::int64_t kept) const noexcept {
     for (std::size_t o = 0; o < kCopies; ++o) *counts[o] = static_cast<std::int32_t>(kept);
+    *counts[kModulation] = sent ? static_cast<std::int32_t>(kept) : 0;
     *counts[kTally] = 1;
     events[kFrames] = frames;
     events[kFailed] = kept;
@@ -56,6 +62,8 @@ inline Job job_of(const Setup& setup, const StageIo& io) noexcept {
           .items = {io.in[0].count},
           .from = {},
           .to = {},
+          .sent = setup.antennas > 0 ? io.in[kModulationIn].row<const std::uint8_t>() : nullptr,
+          .sent_to = setup.antennas > 0 ? io.out[kModulation].row<std::uint8_t>() : nullptr,
           .counts = {},
           .events = io.out[kTally].row<std::int64_t>()};
   for (std::size_t o = 0; o < kCopies; ++o) {
@@ -63,7 +71,8 @@ inline Job job_of(const Setup& setup, const StageIo& io) noexcept {
     job.from[o] = reinterpret_cast<const float*>(io.in[1 + o].data);
     job.to[o] = reinterpret_cast<float*>(io.out[o].data);
   }
-  for (std::size_t o = 0; o <= kCopies; ++o) job.counts[o] = io.out[o].count;
+  if (setup.antennas > 0) job.items[kModulationIn] = io.in[kModulationIn].count;
+  for (std::size_t o = 0; o < std::size(job.counts); ++o) job.counts[o] = io.out[o].count;
   return job;
 }
 

@@ -24,6 +24,8 @@ __global__ void __launch_bounds__(coding::kRetryThreads) pick_frames(const Setup
   for (std::size_t o = 0; o < kCopies; ++o)
     if (job.to[o])
       coding::copy_items(job.from[o] + frame * setup.floats[o], job.to[o] + place * setup.floats[o], setup.floats[o]);
+  if (job.sent_to)
+    coding::copy_items(job.sent + frame * setup.antennas, job.sent_to + place * setup.antennas, setup.antennas);
 }
 
 class Run final : public StageRun {

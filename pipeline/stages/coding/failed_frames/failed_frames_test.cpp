@@ -33,6 +33,17 @@ TEST(FailedFrames, AreTakenOutInOrder) {
   }
 }
 
+TEST(FailedFrames, TakeTheirModulationAlong) {
+  const Bytes failed{0, 1, 1, 0}, sent{4, 2, 6, 0, 2, 2, 4, 4};
+  const std::vector<float> llr{1, 2, 3, 4, 5, 6, 7, 8};
+  const auto out =
+      outputs_of(entry(), {items_of(failed, {{"word", 1}}), items_of(std::vector<cf32>(4), {{"carrier", 1}}),
+                           items_of(llr, {{"tx", 2}, {"bit", 1}}), items_of(llr, {{"tx", 2}, {"bit", 1}}),
+                           items_of(sent, {{"tx", 2}})});
+  EXPECT_THAT(all_of<std::uint8_t>(out[kModulation]), ElementsAre(6, 0, 2, 2));
+  EXPECT_EQ(out[kModulation].shape.axis_name, "retry");
+}
+
 TEST(FailedFrames, WithoutFailuresNothingIsTakenOut) {
   const auto out = outputs_of(
       entry(), {items_of(Bytes(6), {{"word", 2}}), items_of(std::vector<cf32>(3), {{"carrier", 1}}),

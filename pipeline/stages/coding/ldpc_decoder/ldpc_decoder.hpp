@@ -138,8 +138,7 @@ struct Setup {
 
   IQD_HOST_DEVICE WordPlaces mixed_places_of(std::int64_t word, std::int64_t n,
                                              const std::uint8_t* sent) const noexcept {
-    Alphabets of_item = antennas;
-    for (int a = 0; sent && a < tx; ++a) of_item.set(a, sent[word / words * tx + a]);
+    const Alphabets of_item = antennas.with(sent ? sent + word / words * tx : nullptr, tx);
     const std::int64_t own = word % words, bits = of_item.sum(), all = item / row * bits, there = all / n;
     return {.begin = word / words * item,
             .first = own,

@@ -8,7 +8,6 @@
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder.hpp"
 #include "pipeline/stages/modulations.hpp"
-#include "signal/formats/antenna_bits.hpp"
 
 namespace iqd::ldpc_decoder {
 namespace {
@@ -67,34 +66,19 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
   /// Alphabets of antennas that may differ; with the input `modulation`, the largest that there may be. False if it
   /// reported a problem.
   bool set_antennas(const ShapeContext& context) {
-    const auto wrong = [&](const char* key, std::string what) {
-      context.section.problem(key, std::move(what));
-      return false;
-    };
     setup_ = {};
     const PortShape &in = context.in[0], &sent = context.in[1];
-    const bool by_port = !sent.item.empty();
-    if (config_.modulation.empty() && !by_port) return true;
-    if (config_.interleave != Interleave::frame)
-      return wrong("modulation", "is for `interleave: user` and `interleave: frame`; remove the key");
-    if (in.item.size() < 2 || in.item[in.item.size() - 2].name != "tx" ||
-        in.item[in.item.size() - 2].extent > AntennaBits::kMost)
-      return wrong("modulation", fmt::format("needs LLRs [carrier][symbol][tx][bit]; the input is {}", in.text()));
-    const std::int64_t tx = in.item[in.item.size() - 2].extent, most = in.item.back().extent;
-    if (by_port && (!config_.modulation.empty() || sent.item_size() != tx))
-      return wrong("modulation", fmt::format("either the key or the input 'modulation', [frame][tx {}]", tx));
-    setup_.tx = static_cast<std::int32_t>(tx);
-    setup_.row = static_cast<std::int32_t>(tx * most);
-    setup_.antennas = {.packed = 0, .most = static_cast<int>(most)};
-    const auto bits = AntennaBits::of_words(config_.modulation, tx);
-    if (!by_port && (!bits || bits->most() > most || bits->most() == 0))
-      return wrong(
-          "modulation",
-          fmt::format("has to be qpsk, 16qam, 64qam, 256qam or silent, one for all {} antennas or one for each, "
-                      "with at most the {} bits of the input",
-                      tx, most));
-    for (int a = 0; a < setup_.tx; ++a) setup_.antennas.set(a, by_port ? setup_.antennas.most : bits->of(a));
-    setup_.mixed = by_port || !bits->are_all(setup_.antennas.most);
+    if (config_.modulation.empty() && sent.item.empty()) return true;
+    if (config_.interleave != Interleave::frame) {
+      context.section.problem("modulation", "is for `interleave: user` and `interleave: frame`; remove the key");
+      return false;
+    }
+    const auto antennas = dsp::antennas_of(config_.modulation, in, sent, context.section);
+    if (!antennas) return false;
+    setup_.tx = static_cast<std::int32_t>(in.item[in.item.size() - 2].extent);
+    setup_.row = setup_.tx * antennas->most;
+    setup_.antennas = *antennas;
+    setup_.mixed = !sent.item.empty() || antennas->sum() != setup_.row;
     return true;
   }
 

@@ -28,17 +28,20 @@ __global__ void __launch_bounds__(coding::kRetryThreads) merge_frames(const Setu
 }
 
 __global__ void __launch_bounds__(coding::kRetryThreads) count_words(const Setup setup, const Job job) {
-  __shared__ unsigned before, after;
+  __shared__ unsigned before, after, there;
   __shared__ std::int64_t frames;
-  if (threadIdx.x == 0) before = after = 0, frames = job.frames();
+  if (threadIdx.x == 0) before = after = there = 0, frames = job.frames();
   __syncthreads();
   const std::int64_t words = frames * setup.words;
+  unsigned mine = 0;
   for (std::int64_t i = threadIdx.x; i < words; i += blockDim.x) {
+    mine += job.is_there(i);
     if (job.failed.failed[i] != 0) atomicAdd(&before, 1u);
     if (job.failed_after[i] != 0) atomicAdd(&after, 1u);
   }
+  atomicAdd(&there, mine);
   __syncthreads();
-  if (threadIdx.x == 0) job.put_counts(frames, words, before, after);
+  if (threadIdx.x == 0) job.put_counts(frames, there, before, after);
 }
 
 class Run final : public StageRun {

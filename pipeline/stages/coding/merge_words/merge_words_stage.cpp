@@ -27,6 +27,10 @@ class MergeWordsStage final : public Stage {
           fmt::format("inputs 'again' and 'failed_again' have to have the words of 'bits' and 'failed'; they are {} "
                       "and {}",
                       in[kAgain].text(), in[kFailedAgain].text()));
+    setup_.counts = !in[kIterations].item.empty();
+    if (setup_.counts && in[kIterations].item_size() != setup_.words)
+      return context.section.problem(
+          "", fmt::format("input 'iterations' has to have the words of 'failed'; it is {}", in[kIterations].text()));
     context.out[kFailedWords].hold(Element::u8, in[kFailedFirst].item);
     context.out[kTally].tally(kEvents);
   }
@@ -36,7 +40,7 @@ class MergeWordsStage final : public Stage {
     return cpu_run([setup = setup_](const StageIo& io) noexcept {
       const Job job = job_of(setup, io);
       const std::int64_t frames = job.frames(), retries = job.retries();
-      std::int64_t before = 0, after = 0;
+      std::int64_t before = 0, after = 0, words = 0;
       for (std::int64_t f = 0, retry = 0; f < frames; ++f) {
         const bool again = job.failed.any(f) && retry < retries;
         for (std::int64_t w = 0; w < setup.words; ++w) {
@@ -45,12 +49,13 @@ class MergeWordsStage final : public Stage {
           std::copy_n(replaced ? job.again + other * setup.k : job.first + at * setup.k, setup.k,
                       job.bits + at * setup.k);
           job.failed_after[at] = failed && !(replaced && job.failed_again[other] == 0);
+          words += job.is_there(at);
           before += failed;
           after += job.failed_after[at];
         }
         retry += again;
       }
-      job.put_counts(frames, frames * setup.words, before, after);
+      job.put_counts(frames, words, before, after);
     });
   }
 
@@ -71,7 +76,12 @@ StageEntry entry() {
           .inputs = {input("bits", "[frame][word][k]", {{"word", 5}, {"k", 1152}}),
                      input("failed", "[frame][word]", {{"word", 5}}),
                      input("again", "[retry][word][k]", {{"word", 5}, {"k", 1152}}),
-                     input("failed_again", "[retry][word]", {{"word", 5}})},
+                     input("failed_again", "[retry][word]", {{"word", 5}}),
+                     {.name = "iterations",
+                      .elements = {Element::i32},
+                      .dims = "[frame][word]",
+                      .optional = true,
+                      .nested = true}},
           .outputs = {{.name = "bits"}, {.name = "failed"}, {.name = "events", .tally = kEvents}},
           .make = make_stage<MergeWordsStage>,
           .sample = "merge_words:",

@@ -29,6 +29,16 @@ TEST(MergeWords, OnlyWordsThatFailedAreReplaced) {
   EXPECT_THAT(all_of<std::int64_t>(out[kTally]), ElementsAre(8, 2, 1));
 }
 
+TEST(MergeWords, WordsThatAFrameDoesNotHaveAreNotCounted) {
+  const Bytes bits{1, 1, 1, 1, 1, 1}, failed{0, 1, 0, 0, 0, 0};
+  const auto out = outputs_of(
+      entry(), {items_of(bits, {{"word", 3}, {"k", 1}}), items_of(failed, {{"word", 3}}),
+                items_of(Bytes{2, 2, 2}, {{"word", 3}, {"k", 1}}, "retry"), items_of(Bytes(3), {{"word", 3}}, "retry"),
+                items_of(std::vector<std::int32_t>{4, 15, 0, 3, 0, 0}, {{"word", 3}})});
+  EXPECT_THAT(all_of<std::uint8_t>(out[0]), ElementsAre(1, 2, 1, 1, 1, 1));
+  EXPECT_THAT(all_of<std::int64_t>(out[kTally]), ElementsAre(3, 1, 0));
+}
+
 TEST(MergeWords, AFrameWithoutASecondPassKeepsItsBits) {
   const Bytes bits{7, 8}, failed{1, 1};
   const auto out = outputs_of(

@@ -24,12 +24,13 @@ struct Results {
   std::vector<cf32> y, h;
   std::vector<float> noise, phase, level;
   std::vector<cf32> covariance;
-  std::vector<float> doppler;
+  std::vector<float> doppler, interference;
 };
 inline bool same(const Results& a, const Results& b) {
   return testing::same_bits(a.y, b.y) && testing::same_bits(a.h, b.h) && testing::same_bits(a.noise, b.noise) &&
          testing::same_bits(a.phase, b.phase) && testing::same_bits(a.level, b.level) &&
-         testing::same_bits(a.covariance, b.covariance) && testing::same_bits(a.doppler, b.doppler);
+         testing::same_bits(a.covariance, b.covariance) && testing::same_bits(a.doppler, b.doppler) &&
+         testing::same_bits(a.interference, b.interference);
 }
 
 inline std::string keys_of(const OfdmFormat& f, const std::string& more = "") {
@@ -48,9 +49,11 @@ inline PortShape carriers_of(std::int64_t symbols, std::int64_t carriers, std::i
   return shape;
 }
 
-/// The stage with all of its outputs. `more`: keys besides the format's. `soft`: LLRs of QPSK data.
+/// The stage with all of its outputs. `more`: keys besides the format's. `soft`: LLRs of the data, `bits` of a point.
+/// `sent`: the input `modulation`.
 inline Results estimate(const OfdmFormat& f, std::int64_t rx, const std::vector<cf32>& carriers,
-                        const std::string& more = "", bool wants_phase = true, std::vector<float> soft = {}) {
+                        const std::string& more = "", bool wants_phase = true, std::vector<float> soft = {},
+                        std::int64_t bits = 2, std::vector<std::uint8_t> sent = {}) {
   const auto stage = entry().make();
   Problems problems;
   const Document document = parse_document(keys_of(f, more), "test.yaml", problems);
@@ -58,11 +61,14 @@ inline Results estimate(const OfdmFormat& f, std::int64_t rx, const std::vector<
       document.root, [&](FieldVisitor& v) { stage->fields(v); }, problems);
   const std::int64_t symbols = f.symbols() + f.tail_symbols();
   const auto frames = std::ssize(carriers) / (symbols * f.carriers * rx);
-  std::vector<PortShape> in(2, carriers_of(symbols, f.carriers, rx, frames));
+  std::vector<PortShape> in(3, carriers_of(symbols, f.carriers, rx, frames));
   in[1].element = Element::f32;
   in[1].item.clear();
   if (!soft.empty())
-    in[1].item = {{"carrier", f.data_carriers()}, {"symbol", f.data_symbols()}, {"tx", f.tx}, {"bit", 2}};
+    in[1].item = {{"carrier", f.data_carriers()}, {"symbol", f.data_symbols()}, {"tx", f.tx}, {"bit", bits}};
+  in[2].element = Element::u8;
+  in[2].item.clear();
+  if (!sent.empty()) in[2].item = {{"tx", f.tx}};
   std::vector<PortShape> out(entry().outputs.size(), in[0]);
   std::vector<Footprint> footprint(in.size());
   ShapeContext context{.in = in, .out = out, .footprint = footprint, .most_new = frames, .section = section};
@@ -79,21 +85,21 @@ inline Results estimate(const OfdmFormat& f, std::int64_t rx, const std::vector<
             .phase = std::vector<float>(size(3)),
             .level = std::vector<float>(size(4)),
             .covariance = std::vector<cf32>(size(5)),
-            .doppler = std::vector<float>(size(6))};
-  const bool moves = out[6].axis == Axis::counted;
+            .doppler = std::vector<float>(size(6)),
+            .interference = std::vector<float>(size(7))};
   auto count = static_cast<std::int32_t>(frames);
-  std::array<std::int32_t, 7> counts{-1, -1, -1, -1, -1, -1, -1};
+  std::array<std::int32_t, 8> counts{-1, -1, -1, -1, -1, -1, -1, -1};
   const auto port = [&](auto& memory, std::int32_t& its_count, bool wanted = true) {
     auto* const data = reinterpret_cast<std::byte*>(memory.data());
     return PortIo{.data = wanted ? data : nullptr, .length = frames, .count = &its_count};
   };
-  const PortIo from[] = {port(given, count), port(soft, count, !soft.empty())};
-  const PortIo to[] = {port(r.y, counts[0]),      port(r.h, counts[1]),
-                       port(r.noise, counts[2]),  port(r.phase, counts[3], wants_phase),
-                       port(r.level, counts[4]),  port(r.covariance, counts[5]),
-                       port(r.doppler, counts[6])};
+  const PortIo from[] = {port(given, count), port(soft, count, !soft.empty()), port(sent, count, !sent.empty())};
+  const PortIo to[] = {port(r.y, counts[0]),       port(r.h, counts[1]),
+                       port(r.noise, counts[2]),   port(r.phase, counts[3], wants_phase),
+                       port(r.level, counts[4]),   port(r.covariance, counts[5]),
+                       port(r.doppler, counts[6]), port(r.interference, counts[7])};
   run->enqueue({.in = from, .out = to, .scratch = scratch.data()}, {});
-  for (std::size_t o = 0; o < counts.size(); ++o) EXPECT_EQ(counts[o], o < 6 || moves ? count : 0) << o;
+  for (std::size_t o = 0; o < counts.size(); ++o) EXPECT_EQ(counts[o], out[o].axis == Axis::counted ? count : 0) << o;
   return r;
 }
 

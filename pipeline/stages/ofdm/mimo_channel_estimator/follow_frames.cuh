@@ -48,6 +48,7 @@ class Follower : public FrameTracker {
     for (int i = thread_; f_.covariance && i < all; i += kFrameThreads) f_.covariance[frame * all + i] = none;
     if (thread_ == 0) f_.level[frame] = NAN;
     if (thread_ == 0 && t_.moves) f_.doppler[frame] = NAN;
+    if (thread_ == 0 && t_.whitens) f_.interference[frame] = NAN;
   }
 
   __device__ void find_antennas(const float2* carriers) {
@@ -73,7 +74,7 @@ class Follower : public FrameTracker {
     if (!t_.whitens) return __syncthreads();
     const int all = stretches();
     for (int i = thread_; i < all * e_.rx; i += kFrameThreads) {
-      const int n = i / e_.rx, r = i % e_.rx, end = min((n + 1) * kStretch, t_.odd_carriers);
+      const int n = i / e_.rx, r = i % e_.rx, end = stretch_end(n, t_.odd_carriers);
       double sum = 0;
       for (int o = n * kStretch; o < end; ++o) {
         const float2 z = carriers[t_.odd[o] * e_.rx + r];
@@ -130,6 +131,7 @@ class Follower : public FrameTracker {
     take_root(s_.root, e_.rx);
     Covariance inverse = s_.root;
     invert_root(inverse, e_.rx);
+    s_.interference = common_power(s_.band, inverse, e_.rx);
     for (int i = 0; i < e_.rx; ++i)
       for (int j = 0; j <= i; ++j)
         s_.front[i][j] = {static_cast<float>(inverse.re[i][j]), static_cast<float>(inverse.im[i][j])};
@@ -304,6 +306,7 @@ class Follower : public FrameTracker {
       f_.phase[frame * symbols + d] = d_.phases[e_.comb().data(d)];
     if (thread_ == 0) {
       f_.level[frame] = told(s_.level);
+      if (t_.whitens) f_.interference[frame] = static_cast<float>(s_.interference);
       float all = 0;
       for (int k = 0; k < t_.functions; ++k) all += s_.weights[k];
       if (t_.moves)
@@ -350,11 +353,14 @@ class Follower : public FrameTracker {
 __global__ void __launch_bounds__(kFrameThreads) follow_frames(const Frames f) {
   extern __shared__ float2 panel[];
   __shared__ State state;
-  if (threadIdx.x == 0) state.knows_data = f.soft != nullptr && *f.soft_found_at == *f.found_at;
+  if (threadIdx.x == 0)
+    state.knows_data =
+        f.soft != nullptr && *f.soft_found_at == *f.found_at && (f.sent == nullptr || *f.sent_found_at == *f.found_at);
   const std::int32_t found = dsp::read_once(f.found_at);
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     for (std::int32_t* const count : f.counts) *count = found;
     if (!f.t.moves) *f.counts[6] = 0;
+    if (!f.t.whitens) *f.counts[7] = 0;
   }
   const Desk desk = own_desk(f.desk);
   Follower follower(f, desk, state, panel);

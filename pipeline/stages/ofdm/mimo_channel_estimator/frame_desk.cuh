@@ -70,11 +70,12 @@ struct Frames {
   Tables t;
   Desk desk;
   const float2* carriers;
-  const float* soft;  // LLRs of the data, or null
-  const std::int32_t *found_at, *soft_found_at;
-  std::int32_t* counts[7];
+  const float* soft;         // LLRs of the data, or null
+  const std::uint8_t* sent;  // bits of each antenna's points, or null
+  const std::int32_t *found_at, *soft_found_at, *sent_found_at;
+  std::int32_t* counts[8];
   float2 *y, *h, *covariance;
-  float *noise, *phase, *level, *doppler;
+  float *noise, *phase, *level, *doppler, *interference;
 };
 
 /// What all threads share of a frame.
@@ -86,7 +87,7 @@ struct State {
   int own_lags;
   int trainings;  // that count: with those of the next frame, or without
   int knows_data;
-  double level;
+  double level, interference;
   Covariance band, root;
   float2 front[kMostAntennas][kMostAntennas];
   float weights[kMostFunctions];

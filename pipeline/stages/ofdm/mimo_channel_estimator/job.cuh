@@ -59,7 +59,7 @@ struct Job : Room {
   const float2* carriers;
   const std::int32_t* found_at;  // in host memory
   std::int32_t* counts[6];       // y, h, noise, phase, level, covariance
-  std::int32_t* doppler_count;
+  std::int32_t* empty[2];        // doppler, interference
   float2* y;
   float2* h;
   float* noise;

@@ -50,10 +50,14 @@ inline constexpr float kLoad = 1e-7f;
 inline constexpr double kLeastPower = 1e-56;
 /// Noise relative to the signal when the channel is tracked: with less, floats cannot resolve the equations.
 inline constexpr double kLeastTracked = 1e-4;
-/// Empty carriers that are judged together.
+/// Empty carriers that are judged together. A rest of less than half joins the last stretch: noise alone would exceed
+/// the limit in a few carriers too often.
 inline constexpr int kStretch = 12;
 IQD_HOST_DEVICE constexpr int stretches_of(int empty_carriers) noexcept {
-  return (empty_carriers + kStretch - 1) / kStretch;
+  return empty_carriers < kStretch ? 1 : (empty_carriers + kStretch / 2) / kStretch;
+}
+IQD_HOST_DEVICE constexpr int stretch_end(int n, int empty_carriers) noexcept {
+  return n + 1 < stretches_of(empty_carriers) ? (n + 1) * kStretch : empty_carriers;
 }
 /// A stretch is beside a tone if its power exceeds this many medians.
 inline constexpr double kMostStrength = 4;

@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kThreads) measure_symbols(const Job job) {
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     *job.found = found;
     for (std::int32_t* const count : job.counts) *count = found;
-    *job.doppler_count = 0;
+    for (std::int32_t* const count : job.empty) *count = 0;
   }
   const Extents& e = job.e;
   const std::int64_t frame = blockIdx.x / static_cast<unsigned>(e.symbols);

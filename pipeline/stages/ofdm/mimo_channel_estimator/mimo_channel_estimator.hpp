@@ -34,9 +34,14 @@
 ///
 /// doppler     [frame]                           f32, share of the channel's amplitude that moves
 ///
-/// It then also takes
+/// With `whiten` there is
+///
+/// interference  [frame]  f32, power of an antenna's noise over what the other antennas do not show of it, mean of all
+///
+/// With `track: frame` it also takes
 ///
 /// soft        [frame][carrier][symbol][tx][bit] f32, LLRs of what the data carriers sent; left out: nothing is known
+/// modulation  [frame][tx]                       u8, bits of each antenna's points, with `modulation: port`
 ///
 /// A NaN or an infinity in a frame makes all results of that frame NaN. Zeros give zeros. Noise is at least 1e-10 of
 /// the signal, so it is 0 only where all is 0. Keeps nothing between calls.
@@ -143,6 +148,7 @@ struct Design {
   std::vector<float> taps;          // [carrier][kTaps]
   std::int32_t soft_bits = 0;       // LLRs of a symbol; 0: there are none
   Alphabets sent{};                 // of the antennas, if there are LLRs
+  bool by_port = false;             // or the input `modulation` has them
   float smoothed_noise = 0;         // variance of a smoothed channel's error, of all antennas, over the noise
   std::vector<std::int32_t> first;  // [carrier]: the carrier of its first tap
   std::vector<std::int32_t> odd;    // empty carriers in the synchronisation symbol
@@ -166,6 +172,16 @@ IQD_HOST_DEVICE inline qam::SoftSymbol soft_point(const Alphabets& sent, int ant
   const int bits = sent.bits(antenna);
   return bits == 0 ? qam::SoftSymbol{.re = 0, .im = 0, .variance = 0} : qam::soft_symbol(bits, llr);
 }
+/// What a decoder knows of a frame's data, or of the data of a block, frame after frame.
+struct Decoded {
+  const float* llr = nullptr;          // null: nothing
+  const std::uint8_t* sent = nullptr;  // bits of each antenna's points; null: Design::sent has them
+
+  /// Of frame f. `llrs`: of a frame.
+  Decoded of_frame(std::int64_t f, std::int64_t llrs, std::int64_t tx) const noexcept {
+    return {llr ? llr + f * llrs : nullptr, sent ? sent + f * tx : nullptr};
+  }
+};
 /// Elements of a frame.
 struct Sizes {
   std::int64_t y, h, noise, covariance, soft;
@@ -183,7 +199,7 @@ inline Sizes sizes_of(const Design& design) noexcept {
 /// `symbol_seconds`: from the middle of a symbol to that of the next.
 Design make_design(const Config& config, std::int64_t rx, double symbol_seconds);
 
-/// The outputs of a frame, or of a block, frame after frame. `phase`, `covariance` and `doppler` may be null.
+/// The outputs of a frame, or of a block, frame after frame. All from `phase` on but `level` may be null.
 struct Estimates {
   cf32* y;
   cf32* h;
@@ -192,11 +208,11 @@ struct Estimates {
   float* level;
   cf32* covariance;
   float* doppler;
+  float* interference;
 };
 
 std::size_t scratch_bytes(const Design& design);
-/// `soft` may be null.
-void run_cpu(const Design& design, const cf32* carriers, const float* soft, std::int64_t frames, const Estimates& out,
+void run_cpu(const Design& design, const cf32* carriers, const Decoded& data, std::int64_t frames, const Estimates& out,
              std::byte* scratch) noexcept;
 
 /// The CUDA half.

@@ -20,11 +20,11 @@ struct Way {
     else
       whitened.emplace(design, scratch);
   }
-  void run(const cf32* frame, const float* soft, const Estimates& out) noexcept {
+  void run(const cf32* frame, const Decoded& data, const Estimates& out) noexcept {
     if (held)
       held->run(frame, out);
     else
-      whitened->run(frame, soft, out);
+      whitened->run(frame, data, out);
   }
   std::optional<HeldChannel> held;
   std::optional<WhitenedChannel> whitened;
@@ -40,7 +40,8 @@ Estimates frame_of(const Design& design, const Estimates& out, std::int64_t f) {
           .phase = out.phase ? out.phase + f * e.data_symbols() : nullptr,
           .level = out.level + f,
           .covariance = out.covariance ? out.covariance + f * size.covariance : nullptr,
-          .doppler = out.doppler ? out.doppler + f : nullptr};
+          .doppler = out.doppler ? out.doppler + f : nullptr,
+          .interference = out.interference ? out.interference + f : nullptr};
 }
 
 void spoil(const Design& design, const Estimates& out) {
@@ -53,6 +54,7 @@ void spoil(const Design& design, const Estimates& out) {
   *out.level = kNan;
   if (out.covariance) std::fill_n(out.covariance, size.covariance, cf32(kNan, kNan));
   if (out.doppler) *out.doppler = kNan;
+  if (out.interference) *out.interference = kNan;
 }
 
 }  // namespace
@@ -63,7 +65,7 @@ std::size_t scratch_bytes(const Design& design) {
   return count.bytes();
 }
 
-void run_cpu(const Design& design, const cf32* carriers, const float* soft, std::int64_t frames, const Estimates& out,
+void run_cpu(const Design& design, const cf32* carriers, const Decoded& data, std::int64_t frames, const Estimates& out,
              std::byte* memory) noexcept {
   Scratch scratch(memory);
   const std::int64_t own_symbols = std::int64_t{design.extents.symbols} * design.extents.row();
@@ -72,7 +74,7 @@ void run_cpu(const Design& design, const cf32* carriers, const float* soft, std:
   for (std::int64_t f = 0; f < frames; ++f, carriers += frame) {
     const Estimates own = frame_of(design, out, f);
     if (is_finite(carriers, own_symbols))
-      way.run(carriers, soft ? soft + f * sizes_of(design).soft : nullptr, own);
+      way.run(carriers, data.of_frame(f, sizes_of(design).soft, design.extents.tx), own);
     else
       spoil(design, own);
   }

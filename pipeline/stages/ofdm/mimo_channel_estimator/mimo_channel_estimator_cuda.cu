@@ -61,7 +61,7 @@ class Run final : public StageRun {
     job.carriers = io.in[0].row<const float2>();
     job.found_at = io.in[0].count;
     for (std::size_t o = 0; o < std::size(job.counts); ++o) job.counts[o] = io.out[o].count;
-    job.doppler_count = io.out[6].count;
+    job.empty[0] = io.out[6].count, job.empty[1] = io.out[7].count;
     job.y = io.out[0].row<float2>();
     job.h = io.out[1].row<float2>();
     job.noise = io.out[2].row<float>();
@@ -100,6 +100,7 @@ class FollowingRun final : public StageRun {
  public:
   FollowingRun(const Design& design, std::int64_t most)
       : extents_(design.extents),
+        by_port_(design.by_port),
         blocks_(std::clamp<std::int64_t>(most, 1, kMostBlocks)),
         phi_(on_device(design.joint.phi)),
         weights_(on_device(design.joint.weights)),
@@ -174,6 +175,8 @@ class FollowingRun final : public StageRun {
     f.found_at = io.in[0].count;
     f.soft = tables_.soft_bits > 0 ? io.in[1].row<const float>() : nullptr;
     f.soft_found_at = io.in[1].count;
+    f.sent = by_port_ ? io.in[2].row<const std::uint8_t>() : nullptr;
+    f.sent_found_at = by_port_ ? io.in[2].count : nullptr;
     for (std::size_t o = 0; o < std::size(f.counts); ++o) f.counts[o] = io.out[o].count;
     f.y = io.out[0].row<float2>();
     f.h = io.out[1].row<float2>();
@@ -182,6 +185,7 @@ class FollowingRun final : public StageRun {
     f.level = io.out[4].row<float>();
     f.covariance = io.out[5].row<float2>();
     f.doppler = io.out[6].row<float>();
+    f.interference = io.out[7].row<float>();
     const auto blocks = static_cast<unsigned>(std::clamp<std::int64_t>(io.in[0].length, 1, blocks_));
     follow_frames<<<blocks, kFrameThreads, panel_bytes_, gpu::stream_of(view)>>>(f);
   }
@@ -234,6 +238,7 @@ class FollowingRun final : public StageRun {
   }
 
   Extents extents_;
+  bool by_port_;
   std::int64_t blocks_;
   std::int64_t order_ = 0;
   std::int64_t lag_count_ = 0;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "pipeline/stage/stage.hpp"
+#include "pipeline/stages/modulations.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/track_design.hpp"
 #include "pipeline/stages/ofdm/ofdm_keys.hpp"
@@ -12,7 +13,7 @@
 namespace iqd::mimo_channel_estimator {
 namespace {
 
-enum Output : std::size_t { kY, kH, kNoise, kPhase, kLevel, kCovariance, kDoppler };
+enum Output : std::size_t { kY, kH, kNoise, kPhase, kLevel, kCovariance, kDoppler, kInterference };
 
 class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
  public:
@@ -51,21 +52,27 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
           "", fmt::format("input 'soft' has to have 2, 4, 6 or 8 LLRs for each of the frame's {} symbols, "
                           "[carrier][symbol][tx][bit]; it is {}",
                           symbols_sent, soft.text()));
-    if (!config_.modulation.empty() || bits > 0) {
-      const auto sent = config_.modulation.empty() ? std::optional(AntennaBits(Modulation::qpsk, f.tx))
-                                                   : ofdm::modulation_of(config_.modulation, f.tx, context.section);
+    const PortShape& modulation = context.in[2];
+    const bool by_port = config_.modulation == std::vector<std::string>{"port"};
+    if (by_port == modulation.item.empty() || (by_port && modulation.item_size() != f.tx))
+      return context.section.problem(
+          "modulation", by_port ? fmt::format("'port' needs the input 'modulation', [frame][tx {}]; it is {}", f.tx,
+                                              modulation.item.empty() ? "not connected" : modulation.text())
+                                : "the input 'modulation' is read with `modulation: port` only");
+    std::optional<AntennaBits> sent;
+    if (!config_.modulation.empty() && !by_port) {
+      sent = ofdm::modulation_of(config_.modulation, f.tx, context.section);
       if (!sent) return;
       if (bits > 0 && sent->most() > bits)
         return context.section.problem(
             "modulation", fmt::format("has more bits than the {} LLRs of each symbol of the input 'soft'", bits));
-      sent_ = *sent;
     }
     if (bits > 0 && config_.track != Track::frame)
       return context.section.problem("track", "has to be `frame` if something is connected to the input 'soft'");
     design_ = make_design(config_, rx, static_cast<double>(f.symbol()) / rate_hz);
     design_.soft_bits = static_cast<std::int32_t>(bits);
-    design_.sent = {.packed = 0, .most = 8};
-    for (int a = 0; a < f.tx; ++a) design_.sent.set(a, config_.modulation.empty() ? design_.soft_bits : sent_.of(a));
+    design_.by_port = by_port;
+    design_.sent = sent ? Alphabets::of(*sent, design_.soft_bits) : dsp::alike(f.tx, design_.soft_bits);
     most_ = context.most_new;
     const bool moves = config_.track == Track::frame;
     for (PortShape& out : context.out) out.most = most_;
@@ -79,32 +86,40 @@ class MimoChannelEstimatorStage final : public ConfiguredStage<Config> {
     }
     context.out[kPhase].hold(Element::f32, {symbol});
     context.out[kCovariance].item = {{"group", design_.extents.groups()}, {"rx", rx}, {"other", rx}};
-    for (const Output o : {kLevel, kDoppler}) context.out[o].hold(Element::f32, {});
-    if (!moves) context.out[kDoppler].hold_per_block(Element::f32, {});  // stays empty
+    for (const Output o : {kLevel, kDoppler, kInterference}) context.out[o].hold(Element::f32, {});
+    // These stay empty.
+    if (!moves) context.out[kDoppler].hold_per_block(Element::f32, {});
+    if (config_.whiten == Whiten::off) context.out[kInterference].hold_per_block(Element::f32, {});
     context.scratch_bytes = scratch_bytes(design_);
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     if (auto* cuda = device_half<CudaHalf>(backend, "mimo_channel_estimator")) return cuda(design_, most_);
     return cpu_run([design = design_](const StageIo& io) noexcept {
-      const bool soft = design.soft_bits > 0 && *io.in[1].count == *io.in[0].count;
-      run_cpu(design, io.in[0].row<const cf32>(), soft ? io.in[1].row<const float>() : nullptr, *io.in[0].count,
+      const std::int32_t frames = *io.in[0].count;
+      const bool knows_data =
+          design.soft_bits > 0 && *io.in[1].count == frames && (!design.by_port || *io.in[2].count == frames);
+      run_cpu(design, io.in[0].row<const cf32>(),
+              {.llr = knows_data ? io.in[1].row<const float>() : nullptr,
+               .sent = design.by_port ? io.in[2].row<const std::uint8_t>() : nullptr},
+              frames,
               {.y = io.out[kY].row<cf32>(),
                .h = io.out[kH].row<cf32>(),
                .noise = io.out[kNoise].row<float>(),
                .phase = io.out[kPhase].row<float>(),
                .level = io.out[kLevel].row<float>(),
                .covariance = io.out[kCovariance].row<cf32>(),
-               .doppler = design.track == Track::frame ? io.out[kDoppler].row<float>() : nullptr},
+               .doppler = design.track == Track::frame ? io.out[kDoppler].row<float>() : nullptr,
+               .interference = design.whiten == Whiten::off ? nullptr : io.out[kInterference].row<float>()},
               io.scratch);
       for (const PortIo& out : io.out) *out.count = *io.in[0].count;
       if (design.track == Track::hold) *io.out[kDoppler].count = 0;
+      if (design.whiten == Whiten::off) *io.out[kInterference].count = 0;
     });
   }
 
  private:
   Design design_;
-  AntennaBits sent_;
   std::int64_t most_ = 1;
 };
 
@@ -148,8 +163,8 @@ void Config::fields(FieldVisitor& v) {
   v.field("group", group, {.help = "whiten: carriers of a group", .low = 1, .high = 8190});
   v.field(
       "modulation", modulation,
-      {.help = "of all antennas or, as a list, of each, if the input `soft` has the LLRs of several; empty: as many "
-               "bits as LLRs"});
+      {.help = "of all antennas or, as a list, of each, if the input `soft` has the LLRs of several; port: the input "
+               "`modulation` has it frame by frame; empty: as many bits as LLRs"});
 }
 
 StageEntry entry() {
@@ -163,14 +178,16 @@ StageEntry entry() {
                      {.name = "soft",
                       .elements = {Element::f32},
                       .dims = "[frame][carrier][symbol][tx][bit]",
-                      .optional = true}},
+                      .optional = true},
+                     {.name = "modulation", .elements = {Element::u8}, .dims = "[frame][tx]", .optional = true}},
           .outputs = {{.name = "y"},
                       {.name = "h"},
                       {.name = "noise"},
                       {.name = "phase", .can_omit = true},
-                      {.name = "level", .fact = "noise"},
+                      {.name = "level", .fact = "noise", .levels = true},
                       {.name = "covariance", .can_omit = true},
-                      {.name = "doppler", .fact = "doppler"}},
+                      {.name = "doppler", .fact = "doppler", .levels = true},
+                      {.name = "interference", .fact = "interference", .levels = true}},
           .make = make_stage<MimoChannelEstimatorStage>,
           .sample = "mimo_channel_estimator: {tx: 2}",
           .tolerance = 2e-6};

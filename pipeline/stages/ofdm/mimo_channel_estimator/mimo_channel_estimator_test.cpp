@@ -195,6 +195,8 @@ TEST(MimoChannelEstimator, BadFramesAreMarkedAndStayAlone) {
       take_back(got.level, expected.level);
       take_back(got.covariance, expected.covariance);
       if (std::string_view(way).find("track") != std::string_view::npos) take_back(got.doppler, expected.doppler);
+      if (std::string_view(way).find("whiten") != std::string_view::npos)
+        take_back(got.interference, expected.interference);
       EXPECT_TRUE(same(got, expected)) << way;
     }
   }
@@ -310,6 +312,8 @@ TEST(MimoChannelEstimator, RefusesWhatCannotBe) {
   };
   EXPECT_EQ(with_soft("{track: frame}"), "");
   EXPECT_THAT(with_soft("{}"), HasSubstr("track: has to be `frame`"));
+  EXPECT_THAT(with_soft("{track: frame, modulation: port}"), HasSubstr("modulation: 'port' needs the input"));
+  EXPECT_THAT(with_soft("{track: frame, modulation: [64qam, qpsk]}"), HasSubstr("has more bits than the 4 LLRs"));
   soft.item.back().extent = 3;
   EXPECT_THAT(with_soft("{track: frame}"), HasSubstr("2, 4, 6 or 8 LLRs for each of the frame's 6336 symbols"));
   soft.item = {{"n", 100}};

@@ -9,6 +9,7 @@
 #include <numbers>
 #include <numeric>
 #include <random>
+#include <tuple>
 
 #include "pipeline/stages/ofdm/mimo_channel_estimator/estimator_for_test.hpp"
 
@@ -84,6 +85,74 @@ TEST(MovingChannel, KnownDataShowsItBetter) {
       EXPECT_LT(unexplained(signal, all) * mean_noise(all), unexplained(signal, alone) * mean_noise(alone))
           << tx << way;
     }
+}
+
+/// LLRs of what was sent, with room for 16-QAM; what an antenna does not send is not 0.
+std::vector<float> known_points(const Signal& signal) {
+  std::vector<float> llr;
+  for (std::size_t i = 0; i < signal.s.size(); ++i) {
+    const int bits = signal.bits[i % signal.bits.size()];
+    const double odd = std::sqrt(bits == 4 ? 10.0 : 2.0);
+    const double parts[] = {odd * signal.s[i].real(), odd * signal.s[i].imag()};
+    for (const double part : parts) llr.push_back(bits == 0 ? -9 : part > 0 ? 40 : -40);
+    for (const double part : parts) llr.push_back(bits < 4 ? 9 : std::abs(part) < 2 ? 40 : -40);
+  }
+  return llr;
+}
+
+TEST(MovingChannel, KnownDataMayHaveMixedAlphabets) {
+  const std::string way = ", track: frame, whiten: groups";
+  const auto names = [](const std::vector<int>& bits) {
+    std::string all;
+    for (const int own : bits) all += own == 4 ? "16qam, " : own == 2 ? "qpsk, " : "silent, ";
+    return ", modulation: [" + all + "]";
+  };
+  for (const std::vector<int>& bits : {std::vector{4, 2}, {2, 4}, {4, 0}, {2, 2}}) {
+    Scene scene = moving(2, 300, 0.1);
+    scene.bits = bits;
+    Signal signal(scene);
+    const auto frame = signal.frame();
+    const auto soft = known_points(signal);
+    const Results alone = estimate(signal.format, 2, frame, way);
+    const Results known = estimate(signal.format, 2, frame, way + names(bits), true, soft, 4);
+    EXPECT_LT(mean_noise(known) - 1, 0.6 * (mean_noise(alone) - 1)) << names(bits);
+    EXPECT_GT(unexplained(signal, known), 0.5) << names(bits);
+    EXPECT_LT(unexplained(signal, known), 1.4) << names(bits);
+    const std::vector<std::uint8_t> sent(bits.begin(), bits.end());
+    EXPECT_TRUE(same(known, estimate(signal.format, 2, frame, way + ", modulation: port", true, soft, 4, sent)));
+    if (bits == std::vector{2, 2}) {
+      EXPECT_TRUE(same(known, estimate(signal.format, 2, frame, way, true, known_data(signal, 1e6))))
+          << "room for more changes nothing";
+    }
+  }
+}
+
+TEST(MovingChannel, FramesMayDifferInTheirAlphabets) {
+  const std::string way = ", track: frame, whiten: groups, modulation: port";
+  Signal signal(moving(2, 300, 0.1));
+  std::vector<cf32> frames;
+  std::vector<float> soft;
+  std::vector<std::uint8_t> sent;
+  std::vector<Results> alone;
+  for (const std::vector<int>& bits : {std::vector{4, 2}, {0, 4}, {2, 2}}) {
+    signal.bits = bits;
+    const auto frame = signal.frame();
+    const auto known = known_points(signal);
+    const std::vector<std::uint8_t> own(bits.begin(), bits.end());
+    alone.push_back(estimate(signal.format, 2, frame, way, true, known, 4, own));
+    frames.insert(frames.end(), frame.begin(), frame.end());
+    soft.insert(soft.end(), known.begin(), known.end());
+    sent.insert(sent.end(), own.begin(), own.end());
+  }
+  const Results all = estimate(signal.format, 2, frames, way, true, soft, 4, sent);
+  for (std::size_t f = 0; f < 3; ++f) {
+    const auto part = [&](const auto& values) {
+      const auto third = static_cast<std::ptrdiff_t>(values.size() / 3), begin = third * static_cast<std::ptrdiff_t>(f);
+      return std::vector(values.begin() + begin, values.begin() + begin + third);
+    };
+    EXPECT_TRUE(testing::same_bits(part(all.h), alone[f].h)) << f;
+    EXPECT_TRUE(testing::same_bits(part(all.noise), alone[f].noise)) << f;
+  }
 }
 
 TEST(MovingChannel, LlrsThatAreNoNumbersSayNothing) {
@@ -280,6 +349,38 @@ TEST(Whitening, TheCovarianceIsThatOfTheAntennas) {
                    (r == q ? 0.02 : 0.0));
       EXPECT_LT(std::abs(mean - expected), 0.35 * level) << r << q;
     }
+}
+
+TEST(Whitening, SaysHowStrongAnInterfererIs) {
+  for (const auto& [interferer, least, most] :
+       {std::tuple{0.0, 0.0, 0.6}, {0.02, 1.5, 4.5}, {0.2, 7.0, 11.0}, {2.0, 14.0, 20.0}}) {
+    Scene scene = moving(2, 0, 0.02);
+    scene.rx = 4;
+    scene.interferer = interferer;
+    scene.levels = {1, 3, 0.5, 1};
+    Signal signal(scene);
+    for (const char* way : {", whiten: band", ", track: frame, whiten: groups"}) {
+      const double db = 10 * std::log10(estimate(signal.format, 4, signal.frame(), way).interference.at(0));
+      EXPECT_GE(db, least) << interferer << way;
+      EXPECT_LE(db, most) << interferer << way;
+    }
+  }
+}
+
+TEST(Whitening, AShortRestIsNoStretch) {
+  Scene scene = moving(1, 0, 0.1);
+  scene.format.carriers = 100;
+  Signal signal(scene);
+  auto frame = signal.frame();
+  double power = 0;
+  std::int64_t count = 0;
+  for (std::int64_t c = 0; c < 100; ++c) {
+    if (signal.format.frequency_of(c) % 2 == 0) continue;
+    if (c >= 96) frame[index(c)] = 0.8F;
+    power += std::norm(complex(frame[index(c)])), ++count;
+  }
+  ASSERT_EQ(count, 50) << "four stretches of 12, and 2";
+  EXPECT_NEAR(estimate(signal.format, 1, frame, ", whiten: band").level[0], power / 50, 1e-5);
 }
 
 /// What whitening takes from frames without interference: less than a tenth of a bit of about eight.

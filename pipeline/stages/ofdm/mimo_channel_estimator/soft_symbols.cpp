@@ -12,7 +12,9 @@ SoftSymbols::SoftSymbols(const Design& design, Scratch& scratch)
       mean_(scratch.take<cf32>(std::int64_t{e_.carriers} * e_.behind() * e_.tx)),
       doubt_(scratch.take<float>(std::int64_t{e_.carriers} * e_.behind())) {}
 
-void SoftSymbols::read(const float* llr) noexcept {
+void SoftSymbols::read(const Decoded& data) noexcept {
+  const Alphabets sent = design_.sent.with(data.sent, e_.tx);
+  const float* llr = data.llr;
   cf32* mean = mean_;
   float* doubt = doubt_;
   for (int c = 0; c < e_.carriers; ++c) {
@@ -31,7 +33,7 @@ void SoftSymbols::read(const float* llr) noexcept {
           *mean = signs[a];
           continue;
         }
-        const qam::SoftSymbol symbol = soft_point(design_.sent, a, llr);
+        const qam::SoftSymbol symbol = soft_point(sent, a, llr);
         *mean = {symbol.re, symbol.im};
         *doubt += symbol.variance;
         llr += design_.soft_bits;

@@ -16,8 +16,8 @@ class SoftSymbols {
  public:
   SoftSymbols(const Design& design, Scratch& scratch);
 
-  /// `llr`: [data carrier][data symbol][tx][bit]
-  void read(const float* llr) noexcept;
+  /// The LLRs are [data carrier][data symbol][tx][bit].
+  void read(const Decoded& data) noexcept;
 
   /// The mean of what each antenna sends: [tx].
   const cf32* mean(int carrier, int s) const noexcept { return mean_ + place(carrier, s) * e_.tx; }

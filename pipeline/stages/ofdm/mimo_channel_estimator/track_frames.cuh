@@ -368,6 +368,7 @@ class FrameTracker : public FrameWork {
   __device__ void read_soft(std::int64_t frame) {
     const int symbols = e_.behind();
     const std::int64_t llrs = std::int64_t{vectors()} * e_.tx * t_.soft_bits;
+    const Alphabets sent = t_.sent.with(f_.sent && knows_data() ? f_.sent + frame * e_.tx : nullptr, e_.tx);
     for (int i = thread_; knows_data() && i < e_.carriers * symbols; i += kFrameThreads) {
       const int c = i / symbols, s = i % symbols, at = t_.place[c];
       const int j = e_.comb().in(s), d = e_.comb().data_before(s);
@@ -379,8 +380,7 @@ class FrameTracker : public FrameWork {
           continue;
         }
         const qam::SoftSymbol symbol = soft_point(
-            t_.sent, a,
-            f_.soft + frame * llrs + ((std::int64_t{at} * e_.data_symbols() + d) * e_.tx + a) * t_.soft_bits);
+            sent, a, f_.soft + frame * llrs + ((std::int64_t{at} * e_.data_symbols() + d) * e_.tx + a) * t_.soft_bits);
         mean = {symbol.re, symbol.im};
         doubt += symbol.variance;
       }

@@ -97,12 +97,12 @@ WhitenedChannel::WhitenedChannel(const Design& design, Scratch& scratch)
   if (design.soft_bits > 0) soft_.emplace(design, scratch);
 }
 
-void WhitenedChannel::run(const cf32* frame, const float* soft, const Estimates& out) noexcept {
+void WhitenedChannel::run(const cf32* frame, const Decoded& data, const Estimates& out) noexcept {
   const bool silent = !find_antennas(frame);
   judge_stretches(frame);
   whiten_band(frame);
-  known_ = soft ? &*soft_ : nullptr;
-  if (known_) soft_->read(soft);
+  known_ = data.llr ? &*soft_ : nullptr;
+  if (known_) soft_->read(data);
   if (tracker_)
     tracker_->estimate(white_, weighted_ ? weights_ : nullptr, antennas_, known_);
   else
@@ -137,9 +137,9 @@ void WhitenedChannel::judge_stretches(const cf32* frame) noexcept {
     strength_[n] = 0;
     for (int r = 0; r < e_.rx; ++r) {
       double& sum = power_[n * e_.rx + r] = 0;
-      for (int i = n * kStretch; i < stretch_end(n); ++i)
+      for (int i = n * kStretch; i < end_of(n); ++i)
         sum += energy(frame[design_.odd[static_cast<std::size_t>(i)] * e_.rx + r]);
-      sum /= stretch_end(n) - n * kStretch;
+      sum /= end_of(n) - n * kStretch;
     }
   }
   for (int r = 0; r < e_.rx; ++r) {
@@ -175,6 +175,7 @@ void WhitenedChannel::whiten_band(const cf32* frame) noexcept {
   take_root(root_, e_.rx);
   Covariance inverse = root_;
   invert_root(inverse, e_.rx);
+  interference_ = common_power(band_, inverse, e_.rx);
   const Triangle front(inverse, e_.rx);
   for (std::int64_t i = 0; i < std::int64_t{e_.all_symbols()} * e_.carriers; ++i)
     front.apply(frame + i * e_.rx, 1, white_ + i * e_.rx);
@@ -292,6 +293,7 @@ void WhitenedChannel::write(const Estimates& out) noexcept {
   for (int d = 0; out.phase && d < symbols; ++d) out.phase[d] = phases()[e_.comb().data(d)];
   *out.level = told(level_);
   if (out.doppler) *out.doppler = silent ? 0 : tracker_->doppler();
+  if (out.interference) *out.interference = static_cast<float>(interference_);
   if (out.covariance) write_covariance(out.covariance);
 }
 

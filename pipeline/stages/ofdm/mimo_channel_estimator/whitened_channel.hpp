@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -20,12 +19,11 @@ class WhitenedChannel {
  public:
   WhitenedChannel(const Design& design, Scratch& scratch);
 
-  /// `soft`: LLRs of the data, or null.
-  void run(const cf32* frame, const float* soft, const Estimates& out) noexcept;
+  void run(const cf32* frame, const Decoded& data, const Estimates& out) noexcept;
 
  private:
   int stretches() const noexcept { return stretches_of(static_cast<int>(design_.odd.size())); }
-  int stretch_end(int n) const noexcept { return std::min(static_cast<int>(design_.odd.size()), (n + 1) * kStretch); }
+  int end_of(int stretch) const noexcept { return stretch_end(stretch, static_cast<int>(design_.odd.size())); }
   bool find_antennas(const cf32* frame) noexcept;
   void judge_stretches(const cf32* frame) noexcept;
   void whiten_band(const cf32* frame) noexcept;
@@ -48,6 +46,7 @@ class WhitenedChannel {
   double least_[kMostAntennas] = {};  // noise
   int antennas_ = 0;                  // that are not silent
   double level_ = 0;                  // mean noise
+  double interference_ = 1;           // what antennas have in common, see common_power
   Covariance band_;                   // of the noise
   Covariance root_;                   // L of band_ = L L^H
   cf32* white_;                       // [symbol][carrier][rx], with those of the tail

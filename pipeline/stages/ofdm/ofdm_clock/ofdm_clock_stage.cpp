@@ -62,7 +62,7 @@ StageEntry entry() {
                       .elements = {Element::cf32},
                       .dims = "[frame][symbol][carrier][rx]",
                       .example = {{"symbol", 14}, {"carrier", 300}, {"rx", 2}}}},
-          .outputs = {{.name = "carriers"}, {.name = "clock", .fact = "clock_ppm"}},
+          .outputs = {{.name = "carriers"}, {.name = "clock", .fact = "clock_ppm", .levels = true}},
           .make = make_stage<OfdmClockStage>,
           .sample = "ofdm_clock: {tx: 2}",
           .tolerance = 2e-6};

@@ -7,9 +7,8 @@
 
 #include "config/array_file.hpp"
 #include "pipeline/stage/stage.hpp"
-#include "pipeline/stages/alphabets.hpp"
+#include "pipeline/stages/modulations.hpp"
 #include "pipeline/stages/telemetry/ber_meter/ber_meter.hpp"
-#include "signal/formats/antenna_bits.hpp"
 
 namespace iqd::ber_meter {
 namespace {
@@ -47,7 +46,7 @@ std::shared_ptr<const Sequence> sequence_named(const std::string& name, const Se
 }
 
 /// Copies the bits that antennas send out of [point][tx][bit]; returns their number.
-std::int64_t take_sent(const Alphabets& antennas, std::int64_t tx, std::span<const std::uint8_t> bits,
+std::int64_t take_sent(const Alphabets& antennas, int tx, std::span<const std::uint8_t> bits,
                        std::uint8_t* to) noexcept {
   std::uint8_t* const begin = to;
   for (std::size_t at = 0; at < bits.size();)
@@ -114,8 +113,7 @@ class BerMeterStage final : public ConfiguredStage<Config> {
         std::span packet(bits + p * size, static_cast<std::size_t>(size));
         if (iterations && iterations[p] == 0) continue;
         if (antennas.most > 0) {
-          Alphabets of_frame = antennas;
-          for (int a = 0; sent && a < tx; ++a) of_frame.set(a, sent[p * tx + a]);
+          const Alphabets of_frame = antennas.with(sent ? sent + p * tx : nullptr, tx);
           auto* const taken = reinterpret_cast<std::uint8_t*>(io.scratch) + scratch.size_bytes();
           packet = {taken, static_cast<std::size_t>(take_sent(of_frame, tx, packet, taken))};
           if (std::ssize(packet) < sequence->window()) continue;
@@ -142,21 +140,14 @@ class BerMeterStage final : public ConfiguredStage<Config> {
     antennas_ = {};
     const PortShape &in = context.in[0], &sent = context.in[kModulation];
     if (config_.modulation.empty() && sent.item.empty()) return true;
-    const std::size_t dims = in.item.size();
-    tx_ = dims < 2 ? 0 : in.item[dims - 2].extent;
-    const auto bits = AntennaBits::of_words(config_.modulation, tx_);
-    const std::int64_t most = in.item.back().extent;
-    const bool by_port = !sent.item.empty();
-    const bool fits = by_port ? config_.modulation.empty() && sent.item_size() == tx_ : bits && bits->most() <= most;
-    if (!fits || dims < 2 || in.item[dims - 2].name != "tx" || kinds_ * packets_ != 1 || tx_ > AntennaBits::kMost) {
-      context.section.problem(
-          "modulation", fmt::format("either the key or the input 'modulation' is for bits [frame][…][tx][bit] with "
-                                    "room for those of each antenna; the input is {}",
-                                    in.text()));
+    if (kinds_ * packets_ != 1) {
+      context.section.problem("modulation", fmt::format("is for bits of antennas, not of {}", in.item[0].name));
       return false;
     }
-    antennas_.most = static_cast<int>(most);
-    for (int a = 0; !by_port && a < tx_; ++a) antennas_.set(a, bits->of(a));
+    const auto antennas = dsp::antennas_of(config_.modulation, in, sent, context.section);
+    if (!antennas) return false;
+    antennas_ = *antennas;
+    tx_ = static_cast<int>(in.item[in.item.size() - 2].extent);
     return true;
   }
 
@@ -167,7 +158,7 @@ class BerMeterStage final : public ConfiguredStage<Config> {
   std::int64_t users_ = 0;             // whose words are counted apart
   std::vector<std::int64_t> user_of_;  // [packet]
   Alphabets antennas_{};               // most is 0 unless they differ
-  std::int64_t tx_ = 0;
+  int tx_ = 0;
 };
 
 }  // namespace

@@ -250,7 +250,7 @@ TEST(BerMeter, BitsThatAntennasDoNotSendAreLeftOut) {
   EXPECT_THAT(s.once<std::int64_t>(frame, 0, 1, 1), ElementsAre(1, 1200, 9, 1, 0));
   for (const char* const bad : {"[qpsk, qpsk, qpsk]", "64qam", "8psk"})
     EXPECT_THAT(StageUnderTest(entry(), std::string("{sequence: pn15, modulation: ") + bad + "}", {in}).complaints(),
-                HasSubstr("modulation: either the key"))
+                HasSubstr("modulation: has to be qpsk, 16qam"))
         << bad;
 }
 

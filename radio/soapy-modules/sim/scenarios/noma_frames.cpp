@@ -158,7 +158,7 @@ class Renderer {
   /// What an antenna receives of a path, added to what it hears.
   void hear(std::int64_t frame, const Path& path, std::int64_t antenna) {
     const cf32* const signal = path.signal.empty() ? sent_.data() + (3 * path.user + 1) * length_ : path.signal.data();
-    if (options_.channel.doppler_hz == 0)
+    if (path.channel->doppler_hz(path.user) == 0)
       return add_scaled(signal, gain(path, antenna, seconds_of(options_, frame)), heard_);
     const std::int64_t all = options_.frames * length_;
     const auto gain_at = [&](std::int64_t n) {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <numbers>
-#include <sstream>
 
 #include "radio/soapy-modules/sim/scenarios/reception.hpp"
 #include "radio/soapy-modules/sim/scenarios/scenario.hpp"
@@ -25,13 +24,9 @@ struct Part {
 
 /// `left=400/3000`: the tones of a channel, Hz.
 std::vector<double> tones_of(const Arguments& args, const std::string& key, const std::string& otherwise) {
-  std::vector<double> tones;
-  std::istringstream all(args.text(key, otherwise));
-  for (std::string one; std::getline(all, one, '/');) {
-    const double hz = Arguments("iqdsim", {{key, one}}).number(key, 0);
-    if (hz < 1 || hz > kHighestHz) refuse(key, one, "expected a tone of 1 to 15000 Hz");
-    tones.push_back(hz);
-  }
+  std::vector<double> tones = args.list(key, otherwise);
+  for (const double hz : tones)
+    if (hz < 1 || hz > kHighestHz) refuse(key, args.text(key, otherwise), "expected tones of 1 to 15000 Hz");
   return tones;
 }
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +22,8 @@ namespace {
 
 constexpr std::int64_t kPiece = 4096;
 constexpr std::int64_t kMostTaps = 512;
+constexpr std::int64_t kMostTones = 16;
+constexpr double kToneDb = 20;        // over a carrier
 constexpr double kWeakestTap = 1e-3;  // relative power of the first tap, unless `taps` is given
 constexpr std::string_view kOffOn[] = {"off", "on"};
 
@@ -108,14 +109,17 @@ MimoOptions mimo_options(const Setting& setting) {
                      .powers = exponential_profile(spread, taps),
                      .fading = static_cast<Fading>(args.choice("fading", "block", enum_names(Fading{}))),
                      .block = options.format.frame,
-                     .doppler = args.number_up_to("doppler", 0, 1e5) / setting.rate_hz,
+                     .doppler = args.numbers_up_to("doppler", options.format.tx, "one for each transmit antenna", 1e5),
                      .seed = seed_of(args)};
+  for (double& shift : options.channel.doppler) shift /= setting.rate_hz;
   const auto profile = static_cast<Profile>(args.choice("profile", "exponential", enum_names(Profile{})));
   if (profile != Profile::exponential) options.channel.powers = powers_of(echoes_of(profile), setting.rate_hz);
   if (const auto level = args.number("interferer")) {
     options.interferer = amplitude_of(*level);
     options.interferer_channel = options.channel;
     options.interferer_channel.tx = 1;
+    if (!options.channel.doppler.empty())
+      options.interferer_channel.doppler = {std::ranges::max(options.channel.doppler)};
     options.interferer_channel.powers = powers_of(kNear, setting.rate_hz);
     options.interferer_channel.seed = mix(options.channel.seed);
   }
@@ -139,13 +143,7 @@ class MimoScenario final : public Scenario {
       noise_amplitude_ =
           std::sqrt(static_cast<double>(format.fft) / static_cast<double>(format.carriers)) * amplitude_of(-*snr);
     }
-    if (const auto frequency = setting.arguments.number("tone")) {
-      tone_.emplace(*frequency / setting.rate_hz);
-      tone_amplitude_ = amplitude_of(setting.arguments.number("tone_db", 20)) /
-                        std::sqrt(static_cast<double>(options_.format.carriers));
-      for (std::uint64_t c = 0; c < amplitudes_.size(); ++c)
-        tone_phases_.push_back(uniform(mix(mix(seed_of(setting.arguments)) + c)));
-    }
+    add_tones(setting);
   }
 
   void prepare() override { frames_ = render_mimo_frames(options_); }
@@ -165,12 +163,35 @@ class MimoScenario final : public Scenario {
   }
 
  private:
+  struct HeardTone {
+    Tone wave;
+    double amplitude;            // relative to frames of power 1
+    std::vector<double> phases;  // of receive channels, in turns
+  };
+
+  void add_tones(const Setting& setting) {
+    const Arguments& args = setting.arguments;
+    const std::vector<double> frequencies = args.list("tone");
+    const std::int64_t count = std::ssize(frequencies);
+    if (count > kMostTones)
+      refuse("tone", args.text("tone", ""), "expected at most " + std::to_string(kMostTones) + " frequencies");
+    std::vector<double> levels = args.numbers_or_one("tone_db", count, "one for each tone");
+    levels.resize(frequencies.size(), kToneDb);
+    std::uint64_t draw = mix(seed_of(args));
+    for (std::size_t i = 0; i < frequencies.size(); ++i) {
+      tones_.push_back({Tone(frequencies[i] / setting.rate_hz),
+                        amplitude_of(levels[i]) / std::sqrt(static_cast<double>(options_.format.carriers)),
+                        {}});
+      for (std::size_t c = 0; c < amplitudes_.size(); ++c) tones_.back().phases.push_back(uniform(mix(draw++)));
+    }
+  }
+
   void render_piece(std::size_t c, std::int64_t first, const cf32* samples, std::span<cf32> out) {
     carrier_at_.resize(out.size());
     carrier_.write(first, amplitudes_[c], 0, carrier_at_);
     rotate_by(samples, carrier_at_.data(), out);
-    if (tone_) {
-      tone_->write(first, tone_amplitude_ * amplitudes_[c], tone_phases_[c], carrier_at_);
+    for (const HeardTone& tone : tones_) {
+      tone.wave.write(first, tone.amplitude * amplitudes_[c], tone.phases[c], carrier_at_);
       for (std::size_t n = 0; n < out.size(); ++n) out[n] += carrier_at_[n];
     }
     if (noise_) noise_->add(c, first, static_cast<float>(noise_amplitude_ * amplitudes_[c]), out);
@@ -182,9 +203,7 @@ class MimoScenario final : public Scenario {
   std::vector<double> amplitudes_;  // of receive channels
   std::shared_ptr<const Noise> noise_;
   double noise_amplitude_ = 0;  // relative to frames of power 1
-  std::optional<Tone> tone_;
-  double tone_amplitude_ = 0;              // relative to frames of power 1
-  std::vector<double> tone_phases_;        // of receive channels, in turns
+  std::vector<HeardTone> tones_;
   std::vector<std::vector<cf32>> frames_;  // of receive channels
   std::vector<cf32> carrier_at_;
 };

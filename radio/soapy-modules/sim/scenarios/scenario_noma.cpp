@@ -43,7 +43,7 @@ NomaOptions noma_options(const Setting& setting) {
   channel.jitter_deg = args.number_up_to("jitter", channel.jitter_deg, kMostDegrees);
   channel.powers_db = args.numbers("powers", users, each);
   channel.motion_deg = args.number("motion", 0);
-  channel.doppler_hz = args.number_up_to("doppler", 0, kMostDoppler);
+  channel.doppler_hz = args.numbers_up_to("doppler", users, each, kMostDoppler);
   channel.seed = seed_of(args);
   options.level_db = args.number("level", options.level_db);
   options.snr_db = args.number("snr");
@@ -51,12 +51,9 @@ NomaOptions noma_options(const Setting& setting) {
     options.offset_hz = args.number("offset", 0);
   else
     options.offsets_hz = args.numbers("offset", users, each);
-  options.delays = args.numbers_or_one("delay", users, each);
+  options.delays = args.numbers_up_to("delay", users, each, kMostDelay);
   options.echoes_db = args.numbers_or_one("echo", users, each);
   options.echo_delay = args.number_up_to("echo_delay", options.echo_delay, kMostDelay);
-  for (const double delay : options.delays)
-    if (delay < 0 || delay > kMostDelay)
-      refuse("delay", args.text("delay", ""), "expected 0 to " + std::to_string(std::lround(kMostDelay)) + " samples");
   return options;
 }
 
