@@ -78,7 +78,7 @@ void Tracker::estimate(const cf32* frame, const float* weights, int antennas, co
   if (e_.track_phase && e_.pilots > 0) {
     set_parts(t_.pilot_re.data(), t_.pilot_im.data(), e_.pilots, pilot_parts_);
     measure_phases(frame, weights);
-    if (!soft) fit(0, antennas);
+    if (!soft) turn_back();
   }
   if (soft) {
     correlate_soft(frame, weights, *soft);
@@ -384,6 +384,12 @@ void Tracker::fit(int steps, int antennas) noexcept {
     learn_powers(antennas);
     solve();
   }
+}
+
+/// The solution without the phases, which only the right sides know.
+void Tracker::turn_back() noexcept {
+  set_sides();
+  factor_.substitute(equations_, e_.rx, g_re_, g_im_);
 }
 
 /// The parts of the channel at some carriers.
