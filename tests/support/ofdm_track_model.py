@@ -112,7 +112,8 @@ class Tracker:
         for _ in range(3):
             posterior = np.linalg.inv(gram + np.diag(1 / p))
             g = np.einsum("lm,mra->lra", posterior, q)
-            p = np.mean(abs(g) ** 2, (1, 2)) + np.diag(posterior).real
+            share = np.maximum(1 - np.diag(posterior).real / p, 1e-3)  # that the frame decides
+            p = np.maximum(np.mean(abs(g) ** 2, (1, 2)) / share, 1e-6 * p)
         return p
 
     def choose(self, powers, weights):

@@ -238,17 +238,19 @@ void Tracker::learn_delays(double power, int antennas) noexcept {
     for (std::int64_t j = 0; j < delays; ++j) factor_.re(j)[j] += load + 1 / powers_[j];
     factor_.factor(load);
     factor_.substitute(sides, g_re_, g_im_);
-    std::fill_n(powers_, delays, 0.0f);
-    for (std::int64_t s = 0; s < sides; ++s)
-      for (std::int64_t l = 0; l < delays; ++l) {
-        const float re = g_re_[s * factor_.pitch() + l], im = g_im_[s * factor_.pitch() + l];
-        powers_[l] += re * re + im * im;
-      }
-    for (std::int64_t l = 0; l < delays; ++l) powers_[l] /= static_cast<float>(antennas * e_.tx);
     // The posterior variance of delay l: |L^-1 e_l|^2.
+    std::fill_n(sums_, delays, 0.0f);
     for (std::int64_t j = 0; j < delays; ++j) {
       const float *const re = factor_.re(j) + delays + sides, *const im = factor_.im(j) + delays + sides;
-      for (std::int64_t l = 0; l <= j; ++l) powers_[l] += re[l] * re[l] + im[l] * im[l];
+      for (std::int64_t l = 0; l <= j; ++l) sums_[l] += re[l] * re[l] + im[l] * im[l];
+    }
+    for (std::int64_t l = 0; l < delays; ++l) {
+      float energy = 0;
+      for (std::int64_t s = 0; s < sides; ++s) {
+        const float re = g_re_[s * factor_.pitch() + l], im = g_im_[s * factor_.pitch() + l];
+        energy += re * re + im * im;
+      }
+      powers_[l] = next_power(powers_[l], energy / static_cast<float>(antennas * e_.tx), sums_[l]);
     }
   }
 }
