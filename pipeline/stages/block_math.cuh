@@ -154,6 +154,22 @@ __device__ void factor(const Equations& e, float least, float2* panel) {
   __syncthreads();
 }
 
+/// Solves L y = x[s * pitch …] for each of the first `sides`, a warp each; conj(y) becomes the right side that belongs to L.
+__device__ void substitute_forward(const Equations& e, int sides, float2* x) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  for (int s = static_cast<int>(threadIdx.x) / 32; s < sides; s += kFrameThreads / 32) {
+    float2* const own = x + std::int64_t{s} * e.pitch;
+    for (int j = 0; j < e.order; ++j) {
+      float2* const l = e.column(j);
+      const float2 y = scaled(own[j], 1 / l[j].x);
+      for (int i = j + 1 + lane; i < e.order; i += 32) subtract(own[i], times_conj(l[i], {y.x, -y.y}));
+      if (lane == 0) l[e.order + s] = {y.x, -y.y};
+      __syncwarp();
+    }
+  }
+  __syncthreads();
+}
+
 /// The solution of side s becomes x[s * pitch + i], for the first `sides`; a warp each.
 __device__ void substitute(const Equations& e, int sides, float2* x) {
   const int lane = static_cast<int>(threadIdx.x) % 32;

@@ -99,8 +99,23 @@ void factor(float* re, float* im, std::int64_t pitch, std::int64_t order, std::i
   }
 }
 
+/// y of L y = q for one right side; y holds q at first, and becomes anything from `order` to the next vector.
+void substitute_forward(const float* re, const float* im, std::int64_t pitch, std::int64_t order, float* y_re,
+                        float* y_im) {
+  const D d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t j = 0; j < order; ++j) {
+    const float *const l_re = re + j * pitch, *const l_im = im + j * pitch;
+    const float scale = 1 / l_re[j];
+    const float own_re = y_re[j] *= scale, own_im = y_im[j] *= scale;
+    for (std::int64_t i = j + 1; i < order; i += lanes)
+      store(less(load(y_re + i, y_im + i), load(l_re + i, l_im + i), own_re, -own_im), y_re + i, y_im + i);
+  }
+}
+
 /// x of L^H x = y for one right side; x holds y at first, and zeros from `order` to the next vector.
-void substitute(const float* re, const float* im, std::int64_t pitch, std::int64_t order, float* x_re, float* x_im) {
+void substitute_back(const float* re, const float* im, std::int64_t pitch, std::int64_t order, float* x_re,
+                     float* x_im) {
   const D d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (std::int64_t j = order; j-- > 0;) {
@@ -124,11 +139,13 @@ HWY_AFTER_NAMESPACE();
 namespace iqd {
 namespace hermitian {
 HWY_EXPORT(factor);
-HWY_EXPORT(substitute);
+HWY_EXPORT(substitute_forward);
+HWY_EXPORT(substitute_back);
 
 /// For the CPU at hand.
 constexpr auto best_factor = [](auto... arguments) { HWY_DYNAMIC_DISPATCH(factor)(arguments...); };
-constexpr auto best_substitute = [](auto... arguments) { HWY_DYNAMIC_DISPATCH(substitute)(arguments...); };
+constexpr auto best_forward = [](auto... arguments) { HWY_DYNAMIC_DISPATCH(substitute_forward)(arguments...); };
+constexpr auto best_back = [](auto... arguments) { HWY_DYNAMIC_DISPATCH(substitute_back)(arguments...); };
 }  // namespace hermitian
 
 namespace {
@@ -165,11 +182,27 @@ void HermitianSystem::factor(float least) noexcept {
 
 void HermitianSystem::substitute(std::int64_t sides, float* x_re, float* x_im) const noexcept {
   for (std::int64_t s = 0; s < sides; ++s, x_re += pitch_, x_im += pitch_) {
-    for (std::int64_t j = 0; j < order_; ++j) x_re[j] = re(j)[order_ + s], x_im[j] = -im(j)[order_ + s];
+    read_side(s, x_re, x_im);
+    hermitian::best_back(re_, im_, pitch_, order_, x_re, x_im);
+  }
+}
+
+void HermitianSystem::substitute(const HermitianSystem& other, std::int64_t sides, float* x_re,
+                                 float* x_im) const noexcept {
+  for (std::int64_t s = 0; s < sides; ++s, x_re += pitch_, x_im += pitch_) {
+    other.read_side(s, x_re, x_im);
+    hermitian::best_forward(re_, im_, pitch_, order_, x_re, x_im);
     std::fill(x_re + order_, x_re + pitch_, 0.0f);
     std::fill(x_im + order_, x_im + pitch_, 0.0f);
-    hermitian::best_substitute(re_, im_, pitch_, order_, x_re, x_im);
+    hermitian::best_back(re_, im_, pitch_, order_, x_re, x_im);
   }
+}
+
+/// Of `pitch()` floats, zeros behind the last.
+void HermitianSystem::read_side(std::int64_t side, float* x_re, float* x_im) const noexcept {
+  for (std::int64_t j = 0; j < order_; ++j) x_re[j] = re(j)[order_ + side], x_im[j] = -im(j)[order_ + side];
+  std::fill(x_re + order_, x_re + pitch_, 0.0f);
+  std::fill(x_im + order_, x_im + pitch_, 0.0f);
 }
 
 }  // namespace iqd

@@ -30,10 +30,14 @@ class HermitianSystem {
   void factor(float least) noexcept;
   /// Of the first `sides`: element i of the solution of side s becomes x_re[s * pitch() + i], x_im[…].
   void substitute(std::int64_t sides, float* x_re, float* x_im) const noexcept;
+  /// The same for the right sides of `other`, a system of this order that has not been factored.
+  void substitute(const HermitianSystem& other, std::int64_t sides, float* x_re, float* x_im) const noexcept;
   std::int64_t pitch() const noexcept { return pitch_; }
   std::int64_t most_pitch() const noexcept { return most_pitch_; }
 
  private:
+  void read_side(std::int64_t side, float* x_re, float* x_im) const noexcept;
+
   std::int64_t most_pitch_;
   float* re_;
   float* im_;

@@ -84,6 +84,25 @@ TEST(HermitianSystem, SolvesAnyOrder) {
   }
 }
 
+TEST(HermitianSystem, OtherSidesNeedNoOtherFactor) {
+  for (const int n : {1, 2, 15, 16, 17, 37, 130}) {
+    Problem problem(n, 3, 2 * n);
+    Memory memory(n, 3);
+    Scratch scratch(memory.bytes.data());
+    HermitianSystem given(n, 3, scratch), system(n, 3, scratch);
+    problem.write(given);
+    system.copy(given);
+    system.factor(0);
+    for (Complex& q : problem.q) q = std::conj(q) * 2.0 + 1.0;
+    problem.write(given);
+    std::vector<float> re(static_cast<std::size_t>(3 * system.pitch())), im(re.size());
+    system.substitute(given, 3, re.data(), im.data());
+    for (int k = 0; k < 3; ++k)
+      EXPECT_LT(problem.error(re.data() + k * system.pitch(), im.data() + k * system.pitch(), k), 1e-5)
+          << n << " " << k;
+  }
+}
+
 TEST(HermitianSystem, UnitVectorsAsSidesGiveTheInversesDiagonal) {
   const int n = 20;
   Problem problem(n, n, 3 * n);

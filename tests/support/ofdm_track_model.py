@@ -113,17 +113,21 @@ class Tracker:
         for _ in range(3):
             posterior = np.linalg.inv(gram + np.diag(1 / p))
             g = np.einsum("lm,mra->lra", posterior, q)
-            p = np.mean(abs(g) ** 2, (1, 2)) + np.diag(posterior).real
+            share = np.maximum(1 - np.diag(posterior).real / p, 1e-3)  # that the frame decides
+            p = np.maximum(np.mean(abs(g) ** 2, (1, 2)) / share, 1e-6 * p)
         return p
 
-    def fit(self, y, x, w, powers, weights, steps):
-        """y [s][c][r] and x [s][a][c] of symbols 1 …, weighted by w [c]: where x is 0, nothing is known."""
-        tx = self.f.tx
-        prior = np.outer(weights, powers)  # [k][l]
+    def choose(self, powers, weights):
+        """The pairs [k][l] that are worth an unknown."""
+        prior = np.outer(weights, powers)
         kept = powers >= powers.max() * 10 ** (-self.span / 10)
         if kept.sum() > self.max_taps:
             kept &= powers >= np.sort(powers)[-self.max_taps]
-        pairs = kept & (prior >= prior[:, kept].max() * 10 ** (-WIDEST_DB / 10))
+        return kept & (prior >= prior[:, kept].max() * 10 ** (-WIDEST_DB / 10))
+
+    def fit(self, y, x, w, powers, weights, pairs, steps):
+        """y [s][c][r] and x [s][a][c] of symbols 1 …, weighted by w [c]: where x is 0, nothing is known."""
+        tx = self.f.tx
         k, l = np.nonzero(pairs)
         phi, e = self.functions[:, k], self.e[:, l]
         w = w * (abs(x).sum(1) > 0)  # [s][c]
@@ -180,14 +184,15 @@ class Tracker:
         if not own.all() and not self.tail_metric(y, w) >= LEAST_TAIL:
             x, y = x.copy(), y.copy()
             x[~own] = y[~own] = 0
-        fit, pairs, _ = self.fit(y, x, w, powers, self.weights, self.em)
+        chosen = self.choose(powers, self.weights)
+        fit, pairs, _ = self.fit(y, x, w, powers, self.weights, chosen, self.em)
         h = self.channel(fit, pairs)
         expected = np.einsum("scra,sac->scr", h, x)
         at = w * f.is_pilot  # of a midamble too
         phase = np.angle(np.einsum("c,scr,scr->s", at, expected.conj(), y))
         phase[:f.tx] = phase[~own] = 0
         turned = y * np.exp(-1j * phase)[:, None, None]
-        fit, pairs, left_out = self.fit(turned, x, w, fit.powers, fit.weights, 0)
+        fit, pairs, left_out = self.fit(turned, x, w, fit.powers, fit.weights, chosen, 0)
         moves = np.sqrt(fit.weights[1:].sum() / fit.weights.sum())
         parts = self.channel(fit, pairs), turned, phase, self.noise(fit, pairs, left_out)
         return *(part[own] for part in parts), moves

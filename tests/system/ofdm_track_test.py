@@ -94,10 +94,11 @@ class Estimator(unittest.TestCase):
             self.check(sender.FIVE, 2, doppler=30, tone=tone)
 
     def test_keys(self):
-        for keys, options in ((["doppler=300", "time_functions=3"], {"doppler": 300.0, "time_functions": 3}),
-                              (["step=1.25", "span=25"], {"step": 1.25, "span": 25.0}),
-                              (["max_taps=8", "em=0"], {"max_taps": 8, "em": 0})):
-            self.check(sender.FIVE, 2, keys=keys, options=options, doppler=100)
+        for keys, options, loose in (
+                (["doppler=300", "time_functions=3"], {"doppler": 300.0, "time_functions": 3}, 1),
+                (["step=1.25", "span=25"], {"step": 1.25, "span": 25.0}, 1),
+                (["max_taps=8", "em=0"], {"max_taps": 8, "em": 0}, 2)):  # most of the noise is what is left out
+            self.check(sender.FIVE, 2, keys=keys, options=options, loose=loose, doppler=100)
 
     def test_a_short_frame_of_three_antennas(self):
         self.check(SHORT, 3, doppler=0, loose=3)

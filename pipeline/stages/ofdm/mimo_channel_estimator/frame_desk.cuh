@@ -26,6 +26,7 @@ using dsp::kPanel;
 using dsp::padded;
 using dsp::scaled;
 using dsp::substitute;
+using dsp::substitute_forward;
 using dsp::subtract;
 using dsp::times_conj;
 

@@ -37,6 +37,13 @@ inline constexpr std::int64_t kMostUnknowns = 2048;
 
 /// Steps that learn the powers of the delays from the training alone.
 inline constexpr int kDelaySteps = 3;
+/// The next power of a delay, from the mean energy and the variance that the last one leaves: the energy over the share
+/// of it that the frame decides. Expectation maximisation, the sum of energy and variance, ends at the same power, but
+/// takes many more steps for delays without a path.
+IQD_HOST_DEVICE inline float next_power(float power, float energy, float variance) noexcept {
+  constexpr float kLeastShare = 1e-3f, kMostDrop = 1e-6f;
+  return fmaxf(energy / fmaxf(1 - variance / power, kLeastShare), kMostDrop * power);
+}
 /// Steps that learn the powers once more when data is known.
 inline constexpr int kSoftSteps = 1;
 /// Data of less variance, as a share of its power, is known well enough to take a residual from.

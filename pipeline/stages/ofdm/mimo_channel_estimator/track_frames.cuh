@@ -28,7 +28,7 @@ class FrameTracker : public FrameWork {
     if (e_.track_phase && e_.pilots > 0) {
       set_parts(t_.pilot_turn, e_.pilots, d_.pilot_parts);
       measure_phases();
-      if (!knows_data()) fit(0);
+      if (!knows_data()) turn_back();
     }
     if (knows_data()) {
       correlate_soft();
@@ -195,7 +195,7 @@ class FrameTracker : public FrameWork {
       factor(factored, load, panel_);
       substitute(factored, sides, d_.g);
       for (int l = thread_; l < delays; l += kFrameThreads) {
-        float found = 0;
+        float found = 0, variance = 0;
         for (int s = 0; s < sides; ++s) {
           const float2 g = d_.g[s * q.pitch + l];
           found += g.x * g.x + g.y * g.y;
@@ -203,9 +203,9 @@ class FrameTracker : public FrameWork {
         found /= static_cast<float>(s_.antennas * e_.tx);
         for (int j = l; j < delays; ++j) {
           const float2 v = factored.column(j)[delays + sides + l];
-          found += v.x * v.x + v.y * v.y;
+          variance += v.x * v.x + v.y * v.y;
         }
-        d_.powers[l] = found;
+        d_.powers[l] = next_power(d_.powers[l], found, variance);
       }
       __syncthreads();
     }
@@ -339,6 +339,20 @@ class FrameTracker : public FrameWork {
       d_.powers[l] = sum / static_cast<float>(d_.keepers[l]);
     }
     __syncthreads();
+  }
+
+  /// Takes the phases away: other right sides, the same factor.
+  __device__ void turn_back() {
+    const Equations l = factors();
+    for (int i = thread_; i < l.order * e_.rx; i += kFrameThreads) {
+      const int j = i % l.order, r = i / l.order;
+      int k, a, n;
+      who(j, k, a, n);
+      d_.g[r * l.pitch + j] = side_of(k, a, delay_of(k, n), r);
+    }
+    __syncthreads();
+    substitute_forward(l, e_.rx, d_.g);
+    substitute(l, e_.rx, d_.g);
   }
 
   __device__ void fit(int steps) {

@@ -78,7 +78,7 @@ void Tracker::estimate(const cf32* frame, const float* weights, int antennas, co
   if (e_.track_phase && e_.pilots > 0) {
     set_parts(t_.pilot_re.data(), t_.pilot_im.data(), e_.pilots, pilot_parts_);
     measure_phases(frame, weights);
-    if (!soft) fit(0, antennas);
+    if (!soft) turn_back();
   }
   if (soft) {
     correlate_soft(frame, weights, *soft);
@@ -238,17 +238,19 @@ void Tracker::learn_delays(double power, int antennas) noexcept {
     for (std::int64_t j = 0; j < delays; ++j) factor_.re(j)[j] += load + 1 / powers_[j];
     factor_.factor(load);
     factor_.substitute(sides, g_re_, g_im_);
-    std::fill_n(powers_, delays, 0.0f);
-    for (std::int64_t s = 0; s < sides; ++s)
-      for (std::int64_t l = 0; l < delays; ++l) {
-        const float re = g_re_[s * factor_.pitch() + l], im = g_im_[s * factor_.pitch() + l];
-        powers_[l] += re * re + im * im;
-      }
-    for (std::int64_t l = 0; l < delays; ++l) powers_[l] /= static_cast<float>(antennas * e_.tx);
     // The posterior variance of delay l: |L^-1 e_l|^2.
+    std::fill_n(sums_, delays, 0.0f);
     for (std::int64_t j = 0; j < delays; ++j) {
       const float *const re = factor_.re(j) + delays + sides, *const im = factor_.im(j) + delays + sides;
-      for (std::int64_t l = 0; l <= j; ++l) powers_[l] += re[l] * re[l] + im[l] * im[l];
+      for (std::int64_t l = 0; l <= j; ++l) sums_[l] += re[l] * re[l] + im[l] * im[l];
+    }
+    for (std::int64_t l = 0; l < delays; ++l) {
+      float energy = 0;
+      for (std::int64_t s = 0; s < sides; ++s) {
+        const float re = g_re_[s * factor_.pitch() + l], im = g_im_[s * factor_.pitch() + l];
+        energy += re * re + im * im;
+      }
+      powers_[l] = next_power(powers_[l], energy / static_cast<float>(antennas * e_.tx), sums_[l]);
     }
   }
 }
@@ -384,6 +386,12 @@ void Tracker::fit(int steps, int antennas) noexcept {
     learn_powers(antennas);
     solve();
   }
+}
+
+/// The solution without the phases, which only the right sides know.
+void Tracker::turn_back() noexcept {
+  set_sides();
+  factor_.substitute(equations_, e_.rx, g_re_, g_im_);
 }
 
 /// The parts of the channel at some carriers.

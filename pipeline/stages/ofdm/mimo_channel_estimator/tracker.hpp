@@ -45,6 +45,7 @@ class Tracker {
   void solve() noexcept;
   void learn_powers(int antennas) noexcept;
   void fit(int steps, int antennas) noexcept;
+  void turn_back() noexcept;
   void set_parts(const float* turn_re, const float* turn_im, std::int64_t rows, cf32* parts) noexcept;
   void measure_phases(const cf32* frame, const float* weights) noexcept;
   double power_of(const cf32* frame, const float* weights, int antennas) const noexcept;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "pipeline/stages/complex.hpp"
+#include "pipeline/stages/ofdm/mimo_channel_estimator/triangle.hpp"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "pipeline/stages/ofdm/mimo_channel_estimator/whitened_channel.cpp"
@@ -56,25 +57,11 @@ double median(double* values, int count) {
   return count % 2 ? *middle : 0.5 * (*middle + *std::max_element(values, middle));
 }
 
-/// A lower triangle in single precision, applied to vectors.
-struct Triangle {
-  Triangle(const Covariance& from, int order) : order(order) {
-    for (int i = 0; i < order; ++i)
-      for (int j = 0; j <= i; ++j) l[i][j] = {static_cast<float>(from.re[i][j]), static_cast<float>(from.im[i][j])};
-  }
-  /// Of elements `step` apart; `to` may be `from`.
-  void apply(const cf32* from, std::int64_t step, cf32* to) const {
-    cf32 x[kMostAntennas];
-    for (int i = 0; i < order; ++i) x[i] = from[i * step];
-    for (int i = 0; i < order; ++i) {
-      cf32 sum = 0;
-      for (int j = 0; j <= i; ++j) sum += product(l[i][j], x[j]);
-      to[i * step] = sum;
-    }
-  }
-  int order;
-  cf32 l[kMostAntennas][kMostAntennas];
-};
+Covariance identity(int order) {
+  Covariance one;
+  for (int i = 0; i < order; ++i) one.re[i][i] = 1;
+  return one;
+}
 
 }  // namespace
 
@@ -88,6 +75,9 @@ WhitenedChannel::WhitenedChannel(const Design& design, Scratch& scratch)
       weights_(scratch.take<float>(e_.carriers)),
       covariance_(scratch.take<Covariance>(e_.groups())),
       filter_(scratch.take<Covariance>(e_.groups())),
+      y_(scratch.take<cf32>(std::int64_t{most_group()} * e_.rx)),
+      parts_(scratch.take<cf32>(std::int64_t{most_group()} * functions() * e_.pairs())),
+      moved_(scratch.take<cf32>(std::int64_t{e_.times()} * e_.pairs())),
       counts_(scratch.take<double>(e_.groups())),
       back_(scratch.take<cf32>(e_.behind())) {
   if (design.track == Track::frame)
@@ -98,7 +88,7 @@ WhitenedChannel::WhitenedChannel(const Design& design, Scratch& scratch)
 }
 
 void WhitenedChannel::run(const cf32* frame, const Decoded& data, const Estimates& out) noexcept {
-  const bool silent = !find_antennas(frame);
+  find_antennas(frame);
   judge_stretches(frame);
   whiten_band(frame);
   known_ = data.llr ? &*soft_ : nullptr;
@@ -108,12 +98,11 @@ void WhitenedChannel::run(const cf32* frame, const Decoded& data, const Estimate
   else
     held_->estimate(white_);
   for (int s = 0; s < e_.behind(); ++s) back_[s] = {std::cos(phases()[s]), -std::sin(phases()[s])};
-  if (design_.whiten == Whiten::groups && !silent) whiten_groups();
+  if (whitens_groups()) whiten_groups();
   write(out);
 }
 
-/// False if all antennas are silent.
-bool WhitenedChannel::find_antennas(const cf32* frame) noexcept {
+void WhitenedChannel::find_antennas(const cf32* frame) noexcept {
   antennas_ = 0;
   for (int r = 0; r < e_.rx; ++r) {
     double sum = 0;
@@ -123,7 +112,6 @@ bool WhitenedChannel::find_antennas(const cf32* frame) noexcept {
     alive_[r] = sum > kLeastPower * e_.tx * e_.carriers;
     antennas_ += alive_[r];
   }
-  return antennas_ > 0;
 }
 
 /// Finds the stretches of carriers beside a tone, by the empty carriers of the synchronisation symbol, and what the
@@ -176,14 +164,24 @@ void WhitenedChannel::whiten_band(const cf32* frame) noexcept {
   Covariance inverse = root_;
   invert_root(inverse, e_.rx);
   interference_ = common_power(band_, inverse, e_.rx);
-  const Triangle front(inverse, e_.rx);
-  for (std::int64_t i = 0; i < std::int64_t{e_.all_symbols()} * e_.carriers; ++i)
-    front.apply(frame + i * e_.rx, 1, white_ + i * e_.rx);
+  const Triangle front(inverse, e_.rx, 1);
+  for (std::int64_t s = 0; s < e_.all_symbols(); ++s)
+    front.apply(frame + s * e_.row(), e_.row(), white_ + s * e_.row());
+}
+
+/// The channel of a carrier in symbols 1 … `times`: [symbol][rx][tx], or one of all if it stands still.
+const cf32* WhitenedChannel::channel_at(int c, int times) noexcept {
+  const FrameChannel h = channel();
+  const cf32* const parts = h.parts + std::int64_t{c} * h.functions * e_.pairs();
+  if (!h.phi) return parts;
+  HWY_DYNAMIC_DISPATCH(combine_functions)
+  (h.phi, times, h.functions, reinterpret_cast<const float*>(parts), 2 * e_.pairs(), reinterpret_cast<float*>(moved_));
+  return moved_;
 }
 
 /// The sum over what is left of a group's known places when the channel is taken away, and their number.
-Covariance WhitenedChannel::residuals_of(int group, double& count) const noexcept {
-  const FrameChannel h = channel();
+Covariance WhitenedChannel::residuals_of(int group, double& count) noexcept {
+  const std::int64_t step = channel().phi ? e_.pairs() : 0;
   Covariance sum;
   count = 0;
   const auto add = [&](const cf32* y) {
@@ -192,40 +190,41 @@ Covariance WhitenedChannel::residuals_of(int group, double& count) const noexcep
     sum.add(re, im, e_.rx);
     ++count;
   };
-  /// What is left of symbol 1 + s when `sent` is taken away, turned by `turn`.
-  const auto add_known = [&](int s, int c, cf32 turn, const auto& sent) {
-    const cf32* const parts = h.parts + std::int64_t{c} * h.functions * e_.pairs();
-    cf32 left[kMostAntennas];
+  /// What is left of y, turned by `turn`, when `sent` is taken away behind the channel h.
+  const auto add_known = [&](const cf32* y, cf32 turn, const cf32* h, const auto& sent) {
+    cf32 x[kMostAntennas], left[kMostAntennas];
+    for (int a = 0; a < e_.tx; ++a) x[a] = sent(a);
     for (int r = 0; r < e_.rx; ++r) {
       cf32 expected = 0;
-      for (int k = 0; k < h.functions; ++k) {
-        cf32 own = 0;
-        for (int a = 0; a < e_.tx; ++a) own += product(parts[(k * e_.rx + r) * e_.tx + a], sent(a));
-        expected += (h.phi ? h.phi[s * h.functions + k] : 1.0f) * own;
-      }
-      left[r] = product(white(1 + s, c)[r], turn) - expected;
+      for (int a = 0; a < e_.tx; ++a) expected += product(*h++, x[a]);
+      left[r] = product(y[r], turn) - expected;
     }
     add(left);
   };
   const int end = std::min((group + 1) * e_.group, e_.carriers);
   for (int c = group * e_.group; c < end; ++c) {
     const float training = design_.training[static_cast<std::size_t>(c)];
+    const int place = design_.place[static_cast<std::size_t>(c)];
+    const bool knows_more = place < 0 || e_.midambles > 0 || known_;
+    const cf32* const h = channel_at(c, e_.tx + (knows_more ? e_.behind() : 0));
     for (int t = 0; t < e_.tx; ++t) {
       const double phase = held_ ? -held_->training_phase(t) : 0;
-      add_known(t, c, {static_cast<float>(std::cos(phase)), static_cast<float>(std::sin(phase))},
-                [&](int a) { return training * at(design_.cover, a * e_.tx + t); });
+      add_known(white(1 + t, c), {static_cast<float>(std::cos(phase)), static_cast<float>(std::sin(phase))},
+                h + t * step, [&](int a) { return training * at(design_.cover, a * e_.tx + t); });
     }
-    const int place = design_.place[static_cast<std::size_t>(c)];
-    for (int s = 0; s < e_.behind(); ++s) {
+    for (int s = 0; knows_more && s < e_.behind(); ++s) {
       const int comb = e_.comb().in(s);
       const float* const signs =
           place < 0 ? design_.pilot_signs.data() + (std::int64_t{s} * e_.pilots - 1 - place) * e_.tx : nullptr;
+      const auto add_behind = [&](const auto& sent) {
+        add_known(white(1 + e_.tx + s, c), back_[s], h + (e_.tx + s) * step, sent);
+      };
       if (comb >= 0)
-        add_known(e_.tx + s, c, back_[s], [&](int a) { return cf32(design_.comb(comb, c, a)); });
+        add_behind([&](int a) { return cf32(design_.comb(comb, c, a)); });
       else if (signs)
-        add_known(e_.tx + s, c, back_[s], [&](int a) { return cf32(signs[a]); });
+        add_behind([&](int a) { return cf32(signs[a]); });
       else if (known_ && known_->is_known(c, s))
-        add_known(e_.tx + s, c, back_[s], [&](int a) { return known_->mean(c, s)[a]; });
+        add_behind([&](int a) { return known_->mean(c, s)[a]; });
     }
   }
   const auto first = std::lower_bound(design_.odd.begin(), design_.odd.end(), group * e_.group);
@@ -255,34 +254,37 @@ void WhitenedChannel::whiten_groups() noexcept {
   }
 }
 
-void WhitenedChannel::write(const Estimates& out) noexcept {
+/// y and h of the data carriers of a group.
+void WhitenedChannel::write_group(int group, const Estimates& out) noexcept {
   const FrameChannel h = channel();
-  const bool silent = antennas_ == 0, groups = design_.whiten == Whiten::groups && !silent;
-  const int symbols = e_.data_symbols(), pairs = e_.pairs();
-  const std::int64_t numbers = std::int64_t{h.functions} * pairs;
-  cf32 *y = out.y, *to = out.h;
-  for (int g = 0; g < e_.groups(); ++g) {
-    const Triangle filter(groups ? filter_[g] : Covariance{}, e_.rx);
-    for (int c = g * e_.group; c < std::min((g + 1) * e_.group, e_.carriers); ++c) {
-      if (design_.place[static_cast<std::size_t>(c)] < 0) continue;
-      cf32* const parts = h.parts + c * numbers;
-      for (int k = 0; groups && k < h.functions; ++k)
-        for (int a = 0; a < e_.tx; ++a) {
-          cf32* const column = parts + std::int64_t{k} * pairs + a;
-          filter.apply(column, e_.tx, column);
-        }
-      if (h.phi) HWY_DYNAMIC_DISPATCH(combine_functions)
-      (h.data_phi, symbols, h.functions, reinterpret_cast<const float*>(parts), 2 * pairs,
-       reinterpret_cast<float*>(to));
-      else std::copy_n(parts, pairs, to);
-      to += h.phi ? symbols * pairs : pairs;
-      for (int d = 0; d < symbols; ++d, y += e_.rx) {
-        for (int r = 0; r < e_.rx; ++r)
-          y[r] = product(white(1 + e_.tx + e_.comb().data(d), c)[r], back_[e_.comb().data(d)]);
-        if (groups) filter.apply(y, 1, y);
-      }
+  const std::int64_t symbols = e_.data_symbols(), pairs = e_.pairs(), numbers = h.functions * pairs;
+  const int begin = group * e_.group, end = std::min(begin + e_.group, e_.carriers);
+  const Covariance filter = whitens_groups() ? filter_[group] : identity(e_.rx);
+  Triangle(filter, e_.rx, e_.tx).apply(h.parts + begin * numbers, (end - begin) * numbers, parts_);
+  const cf32* from = parts_;
+  for (int c = begin; c < end; ++c, from += numbers) {
+    const std::int64_t place = design_.place[static_cast<std::size_t>(c)];
+    if (place < 0) continue;
+    if (h.phi) HWY_DYNAMIC_DISPATCH(combine_functions)
+    (h.data_phi, symbols, h.functions, reinterpret_cast<const float*>(from), 2 * pairs,
+     reinterpret_cast<float*>(out.h + place * symbols * pairs));
+    else std::copy_n(from, pairs, out.h + place * pairs);
+  }
+  const Triangle of_y(filter, e_.rx, 1);
+  for (int d = 0; d < symbols; ++d) {
+    const int s = e_.comb().data(d);
+    of_y.apply(white(1 + e_.tx + s, begin), (end - begin) * e_.rx, y_, back_[s]);
+    for (int c = begin; c < end; ++c) {
+      const std::int64_t place = design_.place[static_cast<std::size_t>(c)];
+      if (place >= 0) std::copy_n(y_ + (c - begin) * e_.rx, e_.rx, out.y + (place * symbols + d) * e_.rx);
     }
   }
+}
+
+void WhitenedChannel::write(const Estimates& out) noexcept {
+  const bool silent = antennas_ == 0;
+  const int symbols = e_.data_symbols();
+  for (int g = 0; g < e_.groups(); ++g) write_group(g, out);
   if (tracker_)
     for (int d = 0; d < symbols; ++d) {
       const float noise = silent ? 0.0f : 1 + tracker_->unknown(e_.comb().data(d));
@@ -299,9 +301,8 @@ void WhitenedChannel::write(const Estimates& out) noexcept {
 
 /// Of the antennas as they were received.
 void WhitenedChannel::write_covariance(cf32* to) const noexcept {
-  const bool groups = design_.whiten == Whiten::groups && antennas_ > 0;
   for (int g = 0; g < e_.groups(); ++g, to += e_.rx * e_.rx) {
-    const Covariance c = groups ? colour(root_, covariance_[g], e_.rx) : band_;
+    const Covariance c = whitens_groups() ? colour(root_, covariance_[g], e_.rx) : band_;
     for (int i = 0; i < e_.rx; ++i)
       for (int j = 0; j <= i; ++j) {
         const cf32 value(static_cast<float>(c.re[i][j]), static_cast<float>(c.im[i][j]));

@@ -24,11 +24,16 @@ class WhitenedChannel {
  private:
   int stretches() const noexcept { return stretches_of(static_cast<int>(design_.odd.size())); }
   int end_of(int stretch) const noexcept { return stretch_end(stretch, static_cast<int>(design_.odd.size())); }
-  bool find_antennas(const cf32* frame) noexcept;
+  int functions() const noexcept { return design_.track == Track::frame ? design_.joint.functions : 1; }
+  int most_group() const noexcept { return std::min(e_.group, e_.carriers); }
+  bool whitens_groups() const noexcept { return design_.whiten == Whiten::groups && antennas_ > 0; }
+  void find_antennas(const cf32* frame) noexcept;
   void judge_stretches(const cf32* frame) noexcept;
   void whiten_band(const cf32* frame) noexcept;
   void whiten_groups() noexcept;
-  Covariance residuals_of(int group, double& count) const noexcept;
+  const cf32* channel_at(int c, int times) noexcept;
+  Covariance residuals_of(int group, double& count) noexcept;
+  void write_group(int group, const Estimates& out) noexcept;
   void write(const Estimates& out) noexcept;
   void write_covariance(cf32* to) const noexcept;
 
@@ -57,6 +62,9 @@ class WhitenedChannel {
   bool weighted_ = false;             // not all weights are 1
   Covariance* covariance_;            // [group], of what is left in units of band_
   Covariance* filter_;                // [group]
+  cf32* y_;                           // [carrier of a group][rx]: white
+  cf32* parts_;                       // [carrier of a group][function][rx][tx]: white
+  cf32* moved_;                       // [symbol 1 …][rx][tx]
   double* counts_;                    // [group]: places that covariance_ is from
   cf32* back_;                        // [symbol behind]: takes the phase away
 };
