@@ -192,7 +192,7 @@ export class Charts extends Tiles {
           this.add(`${stage}, per second`, `${event} ${name}`, now, [this.rates.of(`${key} ${event}`, n, now)]);
     }
     for (const {stage, level, value, ...of} of levels)
-      if (!this.all.some(({facts = []}) => facts.includes(level)))  // else `items` shows it
+      if (this.all.every((t) => !t.facts?.includes(level)))
         this.add(`${stage} ${level}`, name_of(of) || level, now, [value ?? NaN], level.endsWith('db') ? 'dB' : '');
     this.card.dataset.empty = this.charts.size ? '' : 'yes';
   }
