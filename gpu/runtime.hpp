@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -53,6 +54,13 @@ template <class... Arguments> std::int64_t allow_shared(void (*kernel)(Arguments
 /// The same; also throws if there are not so many bytes.
 template <class... Arguments> void allow_shared(void (*kernel)(Arguments...), std::int64_t bytes, const char* what) {
   if (bytes > allow_shared(kernel, what)) raise(cudaErrorInvalidValue, what);
+}
+/// The thread blocks of a cluster of a kernel, which is compiled in; 1 if it has none. Throws SetupError with `what`.
+template <class... Arguments> unsigned cluster_blocks(void (*kernel)(Arguments...), const char* what) {
+  const Quiet quiet;
+  cudaFuncAttributes loaded;
+  check(cudaFuncGetAttributes(&loaded, reinterpret_cast<const void*>(kernel)), what);
+  return static_cast<unsigned>(std::max(loaded.requiredClusterWidth, 1));
 }
 /// Loads the code of kernels before samples flow. Throws SetupError with `what`.
 template <class... Kernels> void load_kernels(const char* what, Kernels... kernels) {

@@ -190,9 +190,10 @@ TEST(LdpcOnCuda, WordsOfASecondPassAreMergedAlike) {
       for (int i = 0; i < 5; ++i) again.push_back(generator() % 2);
     }
   }
-  const std::vector<StageInput> in{ldpc_items(bits, {{"word", 3}, {"k", 5}}), ldpc_items(failed, {{"word", 3}}),
-                                   ldpc_items(again, {{"word", 3}, {"k", 5}}), ldpc_items(failed_again, {{"word", 3}}),
-                                   ldpc_items(iterations, {{"word", 3}})};
+  std::vector<StageInput> in{ldpc_items(bits, {{"word", 3}, {"k", 5}}), ldpc_items(failed, {{"word", 3}}),
+                             ldpc_items(again, {{"word", 3}, {"k", 5}}), ldpc_items(failed_again, {{"word", 3}}),
+                             ldpc_items(iterations, {{"word", 3}})};
+  for (const std::size_t second : {2, 3}) in[second].shape.most = kFrames;
   const Ports cpu = run("merge_words", "{}", in, "cpu"), cuda = run("merge_words", "{}", in, "cuda");
   EXPECT_LT(values<std::int64_t>(cpu.at("events"))[0], 3 * kFrames);
   for (const auto& [name, output] : cpu) EXPECT_EQ(output.joined(), cuda.at(name).joined()) << name;

@@ -223,7 +223,7 @@ class FrameOfUsers {
     }
     __syncthreads();
     dsp::factor(factors, load, panel_);
-    dsp::substitute(factors, e_.rx, d_.g);
+    dsp::substitute(factors, e_.rx, d_.g, panel_);
   }
 
   __device__ void fit(int symbols) {

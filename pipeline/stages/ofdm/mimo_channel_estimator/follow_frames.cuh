@@ -4,9 +4,12 @@
 
 #include "pipeline/stages/ofdm/mimo_channel_estimator/track_frames.cuh"
 
-/// Whole frames with `track: frame` or `whiten`: a thread block takes one frame after the other, with the CPU's steps.
+/// Whole frames with `track: frame` or `whiten`: a team takes one frame after the other, with the CPU's steps.
 namespace iqd::mimo_channel_estimator {
 namespace {
+
+/// Thread blocks that take a frame together, where a GPU has clusters.
+constexpr unsigned kTeamBlocks = 8;
 
 class Follower : public FrameTracker {
  public:
@@ -26,12 +29,11 @@ class Follower : public FrameTracker {
       follow();
     else
       hold();
-    __syncthreads();
-    for (int s = thread_; s < e_.behind(); s += kFrameThreads) d_.back[s] = {cosf(d_.phases[s]), -sinf(d_.phases[s])};
-    __syncthreads();
+    for (int s = own_; s < e_.behind(); s += all_) d_.back[s] = {cosf(d_.phases[s]), -sinf(d_.phases[s])};
+    Team::sync();
     if (t_.groups && s_.antennas > 0) whiten_groups();
     write(frame);
-    __syncthreads();
+    Team::sync();
   }
 
  private:
@@ -39,16 +41,15 @@ class Follower : public FrameTracker {
     const float2 none{NAN, NAN};
     const std::int64_t y = std::int64_t{vectors()} * e_.rx, noises = t_.moves ? vectors() : 1;
     const std::int64_t h = std::int64_t{t_.moves ? vectors() : e_.data_carriers()} * e_.pairs();
-    for (std::int64_t i = thread_; i < y; i += kFrameThreads) f_.y[frame * y + i] = none;
-    for (std::int64_t i = thread_; i < h; i += kFrameThreads) f_.h[frame * h + i] = none;
-    for (std::int64_t i = thread_; i < noises; i += kFrameThreads) f_.noise[frame * noises + i] = NAN;
-    for (int d = thread_; f_.phase && d < e_.data_symbols(); d += kFrameThreads)
-      f_.phase[frame * e_.data_symbols() + d] = NAN;
+    for (std::int64_t i = own_; i < y; i += all_) f_.y[frame * y + i] = none;
+    for (std::int64_t i = own_; i < h; i += all_) f_.h[frame * h + i] = none;
+    for (std::int64_t i = own_; i < noises; i += all_) f_.noise[frame * noises + i] = NAN;
+    for (int d = own_; f_.phase && d < e_.data_symbols(); d += all_) f_.phase[frame * e_.data_symbols() + d] = NAN;
     const int all = e_.groups() * e_.rx * e_.rx;
-    for (int i = thread_; f_.covariance && i < all; i += kFrameThreads) f_.covariance[frame * all + i] = none;
-    if (thread_ == 0) f_.level[frame] = NAN;
-    if (thread_ == 0 && t_.moves) f_.doppler[frame] = NAN;
-    if (thread_ == 0 && t_.whitens) f_.interference[frame] = NAN;
+    for (int i = own_; f_.covariance && i < all; i += all_) f_.covariance[frame * all + i] = none;
+    if (own_ == 0) f_.level[frame] = NAN;
+    if (own_ == 0 && t_.moves) f_.doppler[frame] = NAN;
+    if (own_ == 0 && t_.whitens) f_.interference[frame] = NAN;
   }
 
   __device__ void find_antennas(const float2* carriers) {
@@ -68,10 +69,19 @@ class Follower : public FrameTracker {
     __syncthreads();
   }
 
+  /// By one block.
   __device__ void judge_stretches(const float2* carriers) {
-    if (thread_ == 0) s_.weighted = 0;
+    if (Team::rank() == 0) weigh_stretches(carriers);
+    Team::sync();
+    bool weighted = false;
+    for (int c = thread_; c < e_.carriers; c += kFrameThreads) weighted |= d_.weights[c] != 1;
+    const bool any = __syncthreads_or(weighted);
+    if (thread_ == 0) s_.weighted = any;
+    __syncthreads();
+  }
+  __device__ void weigh_stretches(const float2* carriers) {
     for (int c = thread_; c < e_.carriers; c += kFrameThreads) d_.weights[c] = 1;
-    if (!t_.whitens) return __syncthreads();
+    if (!t_.whitens) return;
     const int all = stretches();
     for (int i = thread_; i < all * e_.rx; i += kFrameThreads) {
       const int n = i / e_.rx, r = i % e_.rx, end = stretch_end(n, t_.odd_carriers);
@@ -93,9 +103,7 @@ class Follower : public FrameTracker {
       const int end = n + 1 < all ? t_.odd[(n + 1) * kStretch] : e_.carriers;
       for (int c = n == 0 ? 0 : t_.odd[n * kStretch]; c < end; ++c)
         d_.weights[c] = static_cast<float>(usual / d_.strength[n]);
-      s_.weighted = 1;  // all who write write this
     }
-    __syncthreads();
   }
 
   __device__ void whiten_band(const float2* carriers) {
@@ -116,13 +124,13 @@ class Follower : public FrameTracker {
       }
     if (thread_ == 0) finish_band(count);
     __syncthreads();
-    for (int i = thread_; i < e_.all_symbols() * e_.carriers; i += kFrameThreads)
+    for (int i = own_; i < e_.all_symbols() * e_.carriers; i += all_)
       for (int r = 0; r < e_.rx; ++r) {
         float2 sum{0, 0};
         for (int j = 0; j <= r; ++j) add(sum, dsp::product(s_.front[r][j], carriers[i * e_.rx + j]));
         d_.white[i * e_.rx + r] = sum;
       }
-    __syncthreads();
+    Team::sync();
   }
   __device__ void finish_band(double count) {
     set_band(s_.band, s_.alive, s_.least, count, e_.rx, s_.antennas, t_.whitens);
@@ -163,15 +171,15 @@ class Follower : public FrameTracker {
           dsp::product(t_.uncover[thread_], {static_cast<float>(cos(angle)), static_cast<float>(sin(angle))});
     }
     __syncthreads();
-    for (int i = thread_; i < max(e_.carriers, kTaps) * e_.pairs(); i += kFrameThreads) {
+    for (int i = own_; i < max(e_.carriers, kTaps) * e_.pairs(); i += all_) {
       const int c = i / e_.pairs(), r = i % e_.pairs() / e_.tx, a = i % e_.tx;
       float2 sum{0, 0};
       for (int t = 0; c < e_.carriers && t < e_.tx; ++t)
         add(sum, dsp::product(s_.uncover[a * e_.tx + t], white(1 + t, c)[r]));
       d_.rough[i] = c < e_.carriers ? dsp::product(sum, t_.known[c]) : float2{0, 0};
     }
-    __syncthreads();
-    for (int i = thread_; i < e_.carriers * e_.pairs(); i += kFrameThreads) {
+    Team::sync();
+    for (int i = own_; i < e_.carriers * e_.pairs(); i += all_) {
       const int c = i / e_.pairs(), pair = i % e_.pairs();
       float2 sum{0, 0};
       for (int k = 0; k < kTaps; ++k)
@@ -179,9 +187,10 @@ class Follower : public FrameTracker {
       d_.parts[i] = dsp::product(sum, t_.ramp[c]);
       if (t_.place[c] < 0) d_.pilot_parts[(-1 - t_.place[c]) * e_.pairs() + pair] = d_.parts[i];
     }
-    __syncthreads();
+    Team::sync();
     if (e_.track_phase) return measure_phases();
-    for (int s = thread_; s < e_.behind(); s += kFrameThreads) d_.phases[s] = 0;
+    for (int s = own_; s < e_.behind(); s += all_) d_.phases[s] = 0;
+    Team::sync();
   }
 
   // What is left, by groups of carriers.
@@ -197,7 +206,7 @@ class Follower : public FrameTracker {
   /// One warp a group, one lane a place.
   __device__ void whiten_groups() {
     const int lane = thread_ % 32;
-    for (int g = thread_ / 32; g < e_.groups(); g += kFrameThreads / 32) {
+    for (int g = own_ / 32; g < e_.groups(); g += all_ / 32) {
       Covariance sum;
       int count = 0;
       const int begin = g * e_.group, end = min(begin + e_.group, e_.carriers), symbols = e_.symbols;
@@ -246,6 +255,7 @@ class Follower : public FrameTracker {
       d_.counts[g] = count;
       d_.covariance[g] = sum;
     }
+    Team::sync();
     double mine = 0;
     for (int i = thread_; i < e_.tx * e_.row(); i += kFrameThreads) {
       const float2 z = d_.white[e_.row() + i];
@@ -253,13 +263,13 @@ class Follower : public FrameTracker {
     }
     const double least = kLeastNoise * block_sum(mine) / (double(e_.tx) * e_.carriers * s_.antennas);
     const double usual = fmax(block_median(d_.traces, e_.groups()), least);
-    for (int g = thread_; g < e_.groups(); g += kFrameThreads) {
+    for (int g = own_; g < e_.groups(); g += all_) {
       for (int r = 0; r < e_.rx; ++r) d_.covariance[g].re[r][r] += usual / (d_.counts[g] + 1);
       d_.filter[g] = d_.covariance[g];
       take_root(d_.filter[g], e_.rx);
       invert_root(d_.filter[g], e_.rx);
     }
-    __syncthreads();
+    Team::sync();
   }
   __device__ bool is_odd(int c) const {
     const int f = c < e_.carriers / 2 ? c - e_.carriers / 2 : c - e_.carriers / 2 + 1;
@@ -279,15 +289,15 @@ class Follower : public FrameTracker {
   __device__ void write(std::int64_t frame) {
     const int symbols = e_.data_symbols(), pairs = e_.pairs(), functions = t_.moves ? t_.functions : 1;
     // The parts become those behind the filters.
-    for (int i = thread_; i < e_.carriers * functions * e_.tx; i += kFrameThreads) {
+    for (int i = own_; i < e_.carriers * functions * e_.tx; i += all_) {
       const int c = i / (functions * e_.tx), k = i / e_.tx % functions, a = i % e_.tx;
       float2* const column = d_.parts + (std::int64_t{c} * functions + k) * pairs + a;
       float2 x[kMostAntennas];
       for (int r = 0; r < e_.rx; ++r) x[r] = column[r * e_.tx];
       for (int r = 0; r < e_.rx; ++r) column[r * e_.tx] = filtered(c / e_.group, r, x, 1);
     }
-    __syncthreads();
-    for (int i = thread_; i < e_.carriers * symbols; i += kFrameThreads) {
+    Team::sync();
+    for (int i = own_; i < e_.carriers * symbols; i += all_) {
       const int c = i / symbols, d = i % symbols, at = t_.place[c];
       if (at < 0) continue;
       const int s = e_.comb().data(d);
@@ -302,9 +312,8 @@ class Follower : public FrameTracker {
         for (int pair = 0; pair < pairs; ++pair) f_.h[(frame * e_.data_carriers() + at) * pairs + pair] = parts[pair];
     }
     write_noise(frame);
-    for (int d = thread_; f_.phase && d < symbols; d += kFrameThreads)
-      f_.phase[frame * symbols + d] = d_.phases[e_.comb().data(d)];
-    if (thread_ == 0) {
+    for (int d = own_; f_.phase && d < symbols; d += all_) f_.phase[frame * symbols + d] = d_.phases[e_.comb().data(d)];
+    if (own_ == 0) {
       f_.level[frame] = told(s_.level);
       if (t_.whitens) f_.interference[frame] = static_cast<float>(s_.interference);
       float all = 0;
@@ -312,7 +321,7 @@ class Follower : public FrameTracker {
       if (t_.moves)
         f_.doppler[frame] = all > 0 && s_.antennas > 0 ? sqrtf(fmaxf(0.0f, (all - s_.weights[0]) / all)) : 0;
     }
-    for (int g = thread_; f_.covariance && g < e_.groups(); g += kFrameThreads) {
+    for (int g = own_; f_.covariance && g < e_.groups(); g += all_) {
       const Covariance c = t_.groups && s_.antennas > 0 ? colour(s_.root, d_.covariance[g], e_.rx) : s_.band;
       float2* const to = f_.covariance + (frame * e_.groups() + g) * e_.rx * e_.rx;
       for (int i = 0; i < e_.rx; ++i)
@@ -323,34 +332,54 @@ class Follower : public FrameTracker {
         }
     }
   }
+  __device__ bool keeps(int k, int l) const {
+    int from = s_.first_of[k], to = s_.first_of[k + 1];  // in order
+    while (from < to) {
+      const int middle = (from + to) / 2;
+      if (d_.delay[middle] < l)
+        from = middle + 1;
+      else
+        to = middle;
+    }
+    return from < s_.first_of[k + 1] && d_.delay[from] == l;
+  }
   __device__ void write_noise(std::int64_t frame) {
-    const int symbols = e_.data_symbols();
     const bool silent = s_.antennas == 0;
     if (!t_.moves) {
-      if (thread_ == 0) f_.noise[frame] = silent ? 0.0f : 1 + t_.smoothed_noise;
+      if (own_ == 0) f_.noise[frame] = silent ? 0.0f : 1 + t_.smoothed_noise;
       return;
     }
-    for (int d = thread_; d < symbols; d += kFrameThreads) {
-      const int s = e_.tx + e_.comb().data(d);
-      float all = 0;
-      for (int k = 0; k < t_.functions; ++k) {
-        float sum = 0;
-        for (int j = place(k, 0, 0); j < place(k, 0, 0) + kept(k) * e_.tx; ++j) sum += d_.variance[j];
-        int n = 0;
-        for (int l = 0; l < t_.delays; ++l)
-          if (n < kept(k) && delay_of(k, n) == l)
-            ++n;
-          else
-            sum += static_cast<float>(e_.tx) * prior(k, l);
-        all += phi(s, k) * phi(s, k) * sum;
-      }
-      const float noise = silent ? 0.0f : 1 + all;
-      for (int i = 0; i < e_.data_carriers(); ++i) f_.noise[(frame * e_.data_carriers() + i) * symbols + d] = noise;
+    __shared__ float unknown[kMostFunctions], noise[kMostSymbols];
+    const int k = thread_ / 32, lane = thread_ % 32;
+    if (k < t_.functions) {
+      float sum = 0;
+      for (int j = lane; j < kept(k) * e_.tx; j += 32) sum += d_.variance[place(k, 0, 0) + j];
+      for (int l = lane; l < t_.delays; l += 32)
+        if (!keeps(k, l)) sum += static_cast<float>(e_.tx) * prior(k, l);
+      for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step);
+      if (lane == 0) unknown[k] = sum;
     }
+    __syncthreads();
+    const int symbols = e_.data_symbols();
+    for (int d = thread_; d < symbols; d += kFrameThreads) {
+      float all = 0;
+      for (int j = 0; j < t_.functions; ++j) {
+        const float own = phi(e_.tx + e_.comb().data(d), j);
+        all += own * own * unknown[j];
+      }
+      noise[d] = silent ? 0.0f : 1 + all;
+    }
+    __syncthreads();
+    const int vectors_here = vectors();
+    for (int i = own_; i < vectors_here; i += all_) f_.noise[frame * vectors_here + i] = noise[i % symbols];
   }
 };
 
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+__global__ void __cluster_dims__(kTeamBlocks, 1, 1) __launch_bounds__(kFrameThreads) follow_frames(const Frames f) {
+#else
 __global__ void __launch_bounds__(kFrameThreads) follow_frames(const Frames f) {
+#endif
   extern __shared__ float2 panel[];
   __shared__ State state;
   if (threadIdx.x == 0)
@@ -364,7 +393,8 @@ __global__ void __launch_bounds__(kFrameThreads) follow_frames(const Frames f) {
   }
   const Desk desk = own_desk(f.desk);
   Follower follower(f, desk, state, panel);
-  for (std::int64_t frame = blockIdx.x; frame < found; frame += gridDim.x) follower.run(frame);
+  const int team = static_cast<int>(blockIdx.x) / Team::blocks(), teams = static_cast<int>(gridDim.x) / Team::blocks();
+  for (std::int64_t frame = team; frame < found; frame += teams) follower.run(frame);
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ using dsp::kPanel;
 using dsp::padded;
 using dsp::scaled;
 using dsp::substitute;
-using dsp::substitute_forward;
 using dsp::subtract;
+using dsp::Team;
 using dsp::times_conj;
 
 /// What is the same for all frames.
@@ -45,7 +45,7 @@ struct Tables {
   bool moves, whitens, groups;
 };
 
-/// Memory of a thread block, for one frame: `stride` bytes for each.
+/// Memory of a team of thread blocks, for one frame: `stride` bytes for each.
 struct Desk {
   float2* white;  // [symbol][carrier][rx], with those of the tail
   float* weights;
@@ -79,7 +79,7 @@ struct Frames {
   float *noise, *phase, *level, *doppler, *interference;
 };
 
-/// What all threads share of a frame.
+/// What all threads of a block share of a frame; the same in all blocks of a team.
 struct State {
   bool alive[kMostAntennas];
   double least[kMostAntennas];
@@ -98,7 +98,7 @@ struct State {
 };
 
 template <class T> __device__ T* own(T* first, std::size_t stride) {
-  return reinterpret_cast<T*>(reinterpret_cast<char*>(first) + blockIdx.x * stride);
+  return reinterpret_cast<T*>(reinterpret_cast<char*>(first) + blockIdx.x / Team::blocks() * stride);
 }
 __device__ Desk own_desk(const Desk& d) {
   const std::size_t s = d.stride;
@@ -133,11 +133,20 @@ __device__ Desk own_desk(const Desk& d) {
           s};
 }
 
-/// One frame, by all threads of a block.
+/// One frame, by all threads of a team. What is little work all blocks do for themselves, each by its own `thread_`s, so
+/// that State agrees without waiting; the rest is divided among `own_` threads of the team, and only that writes Desk.
 class FrameWork {
  public:
   __device__ FrameWork(const Frames& f, const Desk& d, State& s, float2* panel)
-      : f_(f), e_(f.e), t_(f.t), d_(d), s_(s), panel_(panel), thread_(static_cast<int>(threadIdx.x)) {}
+      : f_(f),
+        e_(f.e),
+        t_(f.t),
+        d_(d),
+        s_(s),
+        panel_(panel),
+        thread_(static_cast<int>(threadIdx.x)),
+        own_(Team::thread()),
+        all_(Team::threads()) {}
 
  protected:
   __device__ const float2* white(int symbol, int c) const { return d_.white + symbol * e_.row() + c * e_.rx; }
@@ -166,9 +175,10 @@ class FrameWork {
     return sum;
   }
 
+  /// A symbol a block.
   __device__ void measure_phases() {
     const int numbers = (t_.moves ? t_.functions : 1) * e_.pairs();
-    for (int s = 0; s < e_.behind(); ++s) {
+    for (int s = Team::rank(); s < e_.behind(); s += Team::blocks()) {
       Sum mine;
       for (int i = thread_; i < e_.pilots * e_.rx; i += kFrameThreads) {
         const int p = i / e_.rx, r = i % e_.rx, c = t_.pilot[p];
@@ -182,7 +192,7 @@ class FrameWork {
       const double re = block_sum(mine.re), im = block_sum(mine.im);
       if (thread_ == 0) d_.phases[s] = static_cast<float>(atan2(im, re));
     }
-    __syncthreads();
+    Team::sync();
   }
 
   const Frames& f_;
@@ -191,7 +201,7 @@ class FrameWork {
   const Desk& d_;
   State& s_;
   float2* panel_;
-  int thread_;
+  int thread_, own_, all_;
 };
 
 }  // namespace

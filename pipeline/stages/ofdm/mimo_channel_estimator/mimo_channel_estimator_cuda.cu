@@ -101,7 +101,7 @@ class FollowingRun final : public StageRun {
   FollowingRun(const Design& design, std::int64_t most)
       : extents_(design.extents),
         by_port_(design.by_port),
-        blocks_(std::clamp<std::int64_t>(most, 1, kMostBlocks)),
+        teams_(std::clamp<std::int64_t>(most, 1, kMostTeams)),
         phi_(on_device(design.joint.phi)),
         weights_(on_device(design.joint.weights)),
         training_(on_device(design.training)),
@@ -163,10 +163,11 @@ class FollowingRun final : public StageRun {
     panel_bytes_ = tables_.moves ? sizeof(float2) * kPanel * static_cast<std::size_t>(padded(most_rows)) : 0;
     gpu::allow_shared(follow_frames, static_cast<std::int64_t>(panel_bytes_),
                       "mimo_channel_estimator: the unknowns of `track: frame`; less `max_taps` or `time_functions`");
+    team_blocks_ = gpu::cluster_blocks(follow_frames, "loading mimo_channel_estimator");
   }
 
   std::size_t device_scratch_bytes() const noexcept override {
-    return static_cast<std::size_t>(blocks_) * desk_at(nullptr).stride;
+    return static_cast<std::size_t>(teams_) * desk_at(nullptr).stride;
   }
 
   void enqueue(const StageIo& io, StreamView view) const noexcept override {
@@ -186,13 +187,13 @@ class FollowingRun final : public StageRun {
     f.covariance = io.out[5].row<float2>();
     f.doppler = io.out[6].row<float>();
     f.interference = io.out[7].row<float>();
-    const auto blocks = static_cast<unsigned>(std::clamp<std::int64_t>(io.in[0].length, 1, blocks_));
-    follow_frames<<<blocks, kFrameThreads, panel_bytes_, gpu::stream_of(view)>>>(f);
+    const auto teams = static_cast<unsigned>(std::clamp<std::int64_t>(io.in[0].length, 1, teams_));
+    follow_frames<<<teams * team_blocks_, kFrameThreads, panel_bytes_, gpu::stream_of(view)>>>(f);
   }
 
  private:
   /// Frames at once; each has memory of its own.
-  static constexpr std::int64_t kMostBlocks = 64;
+  static constexpr std::int64_t kMostTeams = 64;
 
   Desk desk_at(std::byte* memory) const noexcept {
     const Extents& e = extents_;
@@ -239,7 +240,8 @@ class FollowingRun final : public StageRun {
 
   Extents extents_;
   bool by_port_;
-  std::int64_t blocks_;
+  std::int64_t teams_;
+  unsigned team_blocks_ = 1;
   std::int64_t order_ = 0;
   std::int64_t lag_count_ = 0;
   std::size_t panel_bytes_ = 0;

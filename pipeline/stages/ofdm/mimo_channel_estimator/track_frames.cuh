@@ -22,7 +22,7 @@ class FrameTracker : public FrameWork {
     __syncthreads();
     if (s_.weighted) fill_lags_of_frame();
     if (thread_ < t_.functions) s_.weights[thread_] = t_.weights[thread_];
-    for (int s = thread_; s < e_.behind(); s += kFrameThreads) d_.phases[s] = 0;
+    for (int s = own_; s < e_.behind(); s += all_) d_.phases[s] = 0;
     learn_delays();
     fit(t_.em);
     if (e_.track_phase && e_.pilots > 0) {
@@ -38,7 +38,7 @@ class FrameTracker : public FrameWork {
   }
 
   __device__ void correlate() {
-    for (int i = thread_; i < e_.trainings() * e_.rx * t_.delays; i += kFrameThreads) {
+    for (int i = own_; i < e_.trainings() * e_.rx * t_.delays; i += all_) {
       const int column = i / t_.delays, l = i % t_.delays, t = column / e_.rx, r = column % e_.rx;
       const int symbol = e_.training(t);
       float2 sum{0, 0};
@@ -47,7 +47,7 @@ class FrameTracker : public FrameWork {
       d_.trained[column * t_.pitch + l] = sum;
     }
     const int columns = e_.behind() * e_.pairs();
-    for (int i = thread_; e_.pilots > 0 && i < columns * t_.delays; i += kFrameThreads) {
+    for (int i = own_; e_.pilots > 0 && i < columns * t_.delays; i += all_) {
       const int column = i / t_.delays, l = i % t_.delays, r = column % e_.rx, a = column / e_.rx % e_.tx;
       const int s = column / e_.pairs(), j = e_.comb().in(s);
       float2 sum{0, 0};
@@ -60,7 +60,7 @@ class FrameTracker : public FrameWork {
         add(sum, conj_times(t_.turn[c * t_.pitch + l], scaled(white(1 + e_.tx + s, c)[r], comb(j, c, a) * weight(c))));
       d_.piloted[column * t_.pitch + l] = sum;
     }
-    __syncthreads();
+    Team::sync();
   }
 
   /// Whether the training of the next frame is there, and at its time.
@@ -95,12 +95,12 @@ class FrameTracker : public FrameWork {
   /// As fill_lags of the CPU, with the frame's weights.
   __device__ void fill_lags_of_frame() {
     const int products = e_.tx * (e_.tx + 1) / 2;
-    for (int m = thread_; m < t_.delays; m += kFrameThreads) {
+    for (int m = own_; m < t_.delays; m += all_) {
       float2 sum{0, 0};
       for (int c = 0; c < e_.carriers; ++c) add(sum, scaled(t_.turn[c * t_.pitch + m], d_.weights[c]));
       d_.band[m] = sum;
     }
-    for (int i = thread_; i < e_.behind() * products * t_.delays; i += kFrameThreads) {
+    for (int i = own_; i < e_.behind() * products * t_.delays; i += all_) {
       const int m = i % t_.delays, pair = i / t_.delays % products, s = i / t_.delays / products;
       const int j = e_.comb().in(s);
       int a = 0;
@@ -113,7 +113,7 @@ class FrameTracker : public FrameWork {
         add(sum, scaled(t_.turn[c * t_.pitch + m], d_.weights[c] * static_cast<float>(e_.tx)));
       d_.lag_work[i] = sum;
     }
-    __syncthreads();
+    Team::sync();
     combine_lags([&](int a, int b, int s, int m) {
       const int pair = a >= b ? a * (a + 1) / 2 + b : b * (b + 1) / 2 + a;
       const float2 p = d_.lag_work[(s * products + pair) * t_.delays + abs(m)];
@@ -124,7 +124,7 @@ class FrameTracker : public FrameWork {
   template <class OfOthers> __device__ void combine_lags(const OfOthers& of_others) {
     const float2* const trained_band = band();
     const int lags = 2 * t_.delays - 1, tables = t_.functions * (t_.functions + 1) / 2 * e_.tx * e_.tx;
-    for (int i = thread_; i < tables * lags; i += kFrameThreads) {
+    for (int i = own_; i < tables * lags; i += all_) {
       const int m = i % lags - (t_.delays - 1), b = i / lags % e_.tx, a = i / lags / e_.tx % e_.tx;
       int j = 0, k = i / lags / (e_.tx * e_.tx);  // packed: k = j …
       for (; k >= t_.functions - j; ++j) k -= t_.functions - j;
@@ -142,7 +142,7 @@ class FrameTracker : public FrameWork {
       d_.lags[i] = sum;
     }
     if (thread_ == 0) s_.own_lags = 1;
-    __syncthreads();
+    Team::sync();
   }
   __device__ const float2* lags() const {
     return s_.own_lags ? d_.lags : s_.trainings > e_.tx ? t_.tail_lags : t_.lags;
@@ -162,13 +162,13 @@ class FrameTracker : public FrameWork {
     const double sum = block_sum(mine), count = block_sum(all);
     const double power = s_.antennas > 0 ? sum / (count * s_.antennas * e_.tx) : 0;
     const auto begin = static_cast<float>(fmax((power - 1) / e_.tx, 1e-3) / t_.delays);
-    for (int l = thread_; l < t_.delays; l += kFrameThreads) d_.powers[l] = begin;
-    __syncthreads();
+    for (int l = own_; l < t_.delays; l += all_) d_.powers[l] = begin;
+    Team::sync();
     if (s_.antennas == 0) return;
     const int delays = t_.delays, sides = e_.pairs();
     const Equations q{d_.equations, padded(2 * delays + sides), delays, sides + delays};
     const Equations factored{d_.factors, q.pitch, q.order, q.sides};
-    for (int i = thread_; i < delays * q.rows(); i += kFrameThreads) {
+    for (int i = own_; i < delays * q.rows(); i += all_) {
       const int j = i / q.rows(), row = i % q.rows();
       float2 value{row == delays + sides + j ? 1.0f : 0.0f, 0};
       if (row < delays) {
@@ -182,19 +182,19 @@ class FrameTracker : public FrameWork {
       }
       q.column(j)[row] = value;
     }
-    __syncthreads();
+    Team::sync();
     const float load = kLoad * q.column(0)[0].x;
     for (int step = 0; step < kDelaySteps; ++step) {
-      for (int i = thread_; i < delays * q.rows(); i += kFrameThreads) {
+      for (int i = own_; i < delays * q.rows(); i += all_) {
         const int j = i / q.rows(), row = i % q.rows();
         float2 value = q.column(j)[row];
         if (row == j) value.x += load + 1 / d_.powers[j];
         factored.column(j)[row] = value;
       }
-      __syncthreads();
+      Team::sync();
       factor(factored, load, panel_);
-      substitute(factored, sides, d_.g);
-      for (int l = thread_; l < delays; l += kFrameThreads) {
+      substitute(factored, sides, d_.g, panel_);
+      for (int l = own_; l < delays; l += all_) {
         float found = 0, variance = 0;
         for (int s = 0; s < sides; ++s) {
           const float2 g = d_.g[s * q.pitch + l];
@@ -207,7 +207,7 @@ class FrameTracker : public FrameWork {
         }
         d_.powers[l] = next_power(d_.powers[l], found, variance);
       }
-      __syncthreads();
+      Team::sync();
     }
   }
 
@@ -221,27 +221,46 @@ class FrameTracker : public FrameWork {
       for (int j = 0; j < t_.delays; ++j)
         rank += d_.powers[j] > d_.powers[l] || (d_.powers[j] == d_.powers[l] && j < l);
       if (rank == t_.most_taps - 1) bound = d_.powers[l];
-      d_.keepers[l] = 0;
     }
+    __syncthreads();
+    float widest = 0;
+    for (int k = 0; k < t_.functions; ++k) widest = fmaxf(widest, s_.weights[k]);
+    const float least = fmaxf(largest * t_.span, bound), least_prior = widest * largest * kLeastPrior;
+    const auto is_kept = [&](int k, int l) {
+      return l < t_.delays && d_.powers[l] >= least && prior(k, l) >= least_prior;
+    };
+    // A warp a function: first how many, then which.
+    const int k = thread_ / 32, lane = thread_ % 32;
+    int count = 0;
+    for (int l = 0; k < t_.functions && l < t_.delays; l += 32)
+      count += __popc(__ballot_sync(0xffffffffu, is_kept(k, l + lane)));
+    if (k < t_.functions && lane == 0) s_.first_of[k + 1] = min(count, t_.most_taps);
     __syncthreads();
     if (thread_ == 0) {
-      const float least = fmaxf(largest * t_.span, bound);
-      float widest = 0;
-      for (int k = 0; k < t_.functions; ++k) widest = fmaxf(widest, s_.weights[k]);
-      widest *= largest;
-      int count = 0;
-      for (int k = 0; k < t_.functions; ++k) {
-        s_.first_of[k] = count;
-        for (int l = 0, here = 0; l < t_.delays && here < t_.most_taps && (count + 1) * e_.tx <= kMostUnknowns; ++l)
-          if (d_.powers[l] >= least && prior(k, l) >= widest * kLeastPrior) {
-            d_.delay[count++] = l;
-            ++d_.keepers[l];
-            ++here;
-          }
-      }
-      s_.first_of[t_.functions] = count;
+      s_.first_of[0] = 0;
+      for (int j = 0; j < t_.functions; ++j)
+        s_.first_of[j + 1] = min(s_.first_of[j] + s_.first_of[j + 1], static_cast<int>(kMostUnknowns) / e_.tx);
     }
     __syncthreads();
+    Team::sync();
+    if (Team::rank() == 0) {
+      for (int l = 0, at = k < t_.functions ? s_.first_of[k] : 0; k < t_.functions && l < t_.delays; l += 32) {
+        const bool is = is_kept(k, l + lane);
+        const unsigned which = __ballot_sync(0xffffffffu, is);
+        const int place = at + __popc(which & ((1u << lane) - 1));
+        if (is && place < s_.first_of[k + 1]) d_.delay[place] = l + lane;
+        at += __popc(which);
+      }
+    }
+    Team::sync();
+    // How many functions keep a delay.
+    for (int l = own_; l < t_.delays; l += all_) {
+      int keepers = 0;
+      for (int j = 0; j < t_.functions; ++j)
+        for (int n = 0; n < kept(j); ++n) keepers += delay_of(j, n) == l;
+      d_.keepers[l] = keepers;
+    }
+    Team::sync();
   }
 
   __device__ int order() const { return s_.first_of[t_.functions] * e_.tx; }
@@ -257,7 +276,7 @@ class FrameTracker : public FrameWork {
   __device__ void set_equations() {
     const Equations q = equations();
     const int lags_each = 2 * t_.delays - 1;
-    for (int i = thread_; i < q.order * q.rows(); i += kFrameThreads) {
+    for (int i = own_; i < q.order * q.rows(); i += all_) {
       const int j = i / q.rows(), row = i % q.rows();
       if (row < j) continue;
       int k, b, n;
@@ -272,7 +291,7 @@ class FrameTracker : public FrameWork {
         q.column(j)[row] = {side.x, -side.y};
       }
     }
-    __syncthreads();
+    Team::sync();
   }
   __device__ float2 side_of(int k, int a, int l, int r) const {
     float2 sum{0, 0};
@@ -291,7 +310,7 @@ class FrameTracker : public FrameWork {
     float mine = 0;
     for (int j = thread_; j < q.order; j += kFrameThreads) mine = fmaxf(mine, q.column(j)[j].x);
     const float load = kLoad * block_largest(mine);
-    for (int i = thread_; i < q.order * q.rows(); i += kFrameThreads) {
+    for (int i = own_; i < q.order * q.rows(); i += all_) {
       const int j = i / q.rows(), row = i % q.rows();
       if (row < j) continue;
       float2 value = q.column(j)[row];
@@ -304,9 +323,9 @@ class FrameTracker : public FrameWork {
       }
       l.column(j)[row] = value;
     }
-    __syncthreads();
+    Team::sync();
     factor(l, load, panel_);
-    substitute(l, e_.rx, d_.g);
+    substitute(l, e_.rx, d_.g, panel_);
   }
 
   __device__ float energy(int k, int n) const {
@@ -324,35 +343,39 @@ class FrameTracker : public FrameWork {
     return sum / static_cast<float>(e_.tx);
   }
   __device__ void learn_powers() {
-    if (thread_ < t_.functions && kept(thread_) > 0) {
-      float sum = 0;
-      for (int n = 0; n < kept(thread_); ++n) sum += energy(thread_, n) / d_.powers[delay_of(thread_, n)];
-      s_.weights[thread_] = sum / static_cast<float>(kept(thread_));
-    }
+    float* const energies = reinterpret_cast<float*>(panel_);  // of each kept pair of function and delay
+    for (int k = 0; k < t_.functions; ++k)
+      for (int n = thread_; n < kept(k); n += kFrameThreads) energies[s_.first_of[k] + n] = energy(k, n);
     __syncthreads();
-    for (int l = thread_; l < t_.delays; l += kFrameThreads) {
+    const int k = thread_ / 32, lane = thread_ % 32;
+    if (k < t_.functions && kept(k) > 0) {
+      float sum = 0;
+      for (int n = lane; n < kept(k); n += 32) sum += energies[s_.first_of[k] + n] / d_.powers[delay_of(k, n)];
+      for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(0xffffffffu, sum, step);
+      if (lane == 0) s_.weights[k] = sum / static_cast<float>(kept(k));
+    }
+    Team::sync();
+    for (int l = own_; l < t_.delays; l += all_) {
       if (d_.keepers[l] == 0) continue;
       float sum = 0;
-      for (int k = 0; k < t_.functions; ++k)
-        for (int n = 0; n < kept(k); ++n)
-          if (delay_of(k, n) == l) sum += energy(k, n) / s_.weights[k];
+      for (int j = 0; j < t_.functions; ++j)
+        for (int n = 0; n < kept(j); ++n)
+          if (delay_of(j, n) == l) sum += energies[s_.first_of[j] + n] / s_.weights[j];
       d_.powers[l] = sum / static_cast<float>(d_.keepers[l]);
     }
-    __syncthreads();
+    Team::sync();
   }
 
   /// Takes the phases away: other right sides, the same factor.
   __device__ void turn_back() {
     const Equations l = factors();
-    for (int i = thread_; i < l.order * e_.rx; i += kFrameThreads) {
+    for (int i = own_; i < l.order * e_.rx; i += all_) {
       const int j = i % l.order, r = i / l.order;
       int k, a, n;
       who(j, k, a, n);
       d_.g[r * l.pitch + j] = side_of(k, a, delay_of(k, n), r);
     }
-    __syncthreads();
-    substitute_forward(l, e_.rx, d_.g);
-    substitute(l, e_.rx, d_.g);
+    substitute(l, e_.rx, d_.g, panel_, true);
   }
 
   __device__ void fit(int steps) {
@@ -367,14 +390,14 @@ class FrameTracker : public FrameWork {
 
   __device__ void set_parts(const float2* turn, int rows, float2* parts) {
     const int numbers = t_.functions * e_.pairs(), pitch = padded(order() + e_.rx);
-    for (int i = thread_; i < rows * numbers; i += kFrameThreads) {
+    for (int i = own_; i < rows * numbers; i += all_) {
       const int row = i / numbers, k = i % numbers / e_.pairs(), r = i % e_.pairs() / e_.tx, a = i % e_.tx;
       float2 sum{0, 0};
       for (int n = 0; n < kept(k); ++n)
         add(sum, dsp::product(turn[row * t_.pitch + delay_of(k, n)], d_.g[r * pitch + place(k, a, n)]));
       parts[i] = sum;
     }
-    __syncthreads();
+    Team::sync();
   }
 
   // Data that is known, more or less.
@@ -383,7 +406,7 @@ class FrameTracker : public FrameWork {
     const int symbols = e_.behind();
     const std::int64_t llrs = std::int64_t{vectors()} * e_.tx * t_.soft_bits;
     const Alphabets sent = t_.sent.with(f_.sent && knows_data() ? f_.sent + frame * e_.tx : nullptr, e_.tx);
-    for (int i = thread_; knows_data() && i < e_.carriers * symbols; i += kFrameThreads) {
+    for (int i = own_; knows_data() && i < e_.carriers * symbols; i += all_) {
       const int c = i / symbols, s = i % symbols, at = t_.place[c];
       const int j = e_.comb().in(s), d = e_.comb().data_before(s);
       float doubt = 0;
@@ -400,7 +423,7 @@ class FrameTracker : public FrameWork {
       }
       d_.doubt[i] = doubt;
     }
-    __syncthreads();
+    Team::sync();
   }
   /// As the CPU: the sums with data, and the tables of lags.
   __device__ void correlate_soft() {
@@ -410,7 +433,7 @@ class FrameTracker : public FrameWork {
     const float power = delays * functions;
     const int symbols = e_.behind(), sides = symbols * e_.pairs(), products = e_.tx * e_.tx;
     const auto weight_of = [&](int c, int s) { return 1 / (1 / weight(c) + power * d_.doubt[c * symbols + s]); };
-    for (int i = thread_; i < sides * t_.delays; i += kFrameThreads) {
+    for (int i = own_; i < sides * t_.delays; i += all_) {
       const int column = i / t_.delays, l = i % t_.delays, r = column % e_.rx, a = column / e_.rx % e_.tx;
       const int s = column / e_.pairs();
       float2 sum{0, 0};
@@ -420,7 +443,7 @@ class FrameTracker : public FrameWork {
       }
       d_.piloted[column * t_.pitch + l] = sum;
     }
-    for (int i = thread_; i < symbols * products * t_.delays; i += kFrameThreads) {
+    for (int i = own_; i < symbols * products * t_.delays; i += all_) {
       const int column = i / t_.delays, l = i % t_.delays, b = column % e_.tx, a = column / e_.tx % e_.tx;
       const int s = column / products;
       float2 sum{0, 0};
@@ -430,7 +453,7 @@ class FrameTracker : public FrameWork {
       }
       d_.soft_lags[column * t_.pitch + l] = sum;
     }
-    __syncthreads();
+    Team::sync();
     combine_lags([&](int a, int b, int s, int m) {
       const float2 p = d_.soft_lags[((s * e_.tx + (m < 0 ? a : b)) * e_.tx + (m < 0 ? b : a)) * t_.pitch + abs(m)];
       return float2{p.x, m < 0 ? p.y : -p.y};
