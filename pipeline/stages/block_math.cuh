@@ -101,9 +101,6 @@ __device__ float block_largest(float mine) {
   return all;
 }
 
-__device__ float2 times_conj(float2 a, float2 b) {  // a conj(b)
-  return {a.x * b.x + a.y * b.y, a.y * b.x - a.x * b.y};
-}
 __device__ float2 conj_times(float2 a, float2 b) {  // conj(a) b
   return {a.x * b.x + a.y * b.y, a.x * b.y - a.y * b.x};
 }

@@ -28,7 +28,6 @@ using dsp::scaled;
 using dsp::substitute;
 using dsp::subtract;
 using dsp::Team;
-using dsp::times_conj;
 
 /// What is the same for all frames.
 struct Tables {
