@@ -4,6 +4,7 @@
 
 import dataclasses
 import json
+import os
 import pathlib
 import random
 import signal
@@ -122,6 +123,8 @@ class Trial:
         environment = {}
         if self.options.preload:
             environment = {"LD_PRELOAD": self.options.preload, "IQD_HOST_FAULTS": str(self.folder / "host")}
+        if "ASAN_OPTIONS" in os.environ:  # a copy of the stack ends the process where memory is short
+            environment["ASAN_OPTIONS"] = os.environ["ASAN_OPTIONS"] + ":detect_stack_use_after_return=0"
         subscribers = sum(kind != "push" for kind in self.world.kinds) + 2 * self.world.has_relay
         return iqd.Daemon(self.world.text(self.world.plan), "--wait-subscribers", subscribers, folder=self.folder,
                           environment=environment)

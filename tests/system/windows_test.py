@@ -108,8 +108,9 @@ class Windows(iqd.SystemTest):
                 # As fast as this machine can, however slow.
                 spec["source"]["soapy"]["args"] += ",pace=false"
                 (self.folder / f"{name}.yaml").write_text(yaml.safe_dump(spec), encoding="utf-8")
+                # Without --seconds it would wait for a slow simulator no longer than 5 s.
                 done = iqd.command("record", self.folder / f"{name}.yaml", self.recording, "--port", "source",
-                                   "--samples", samples, cwd=self.folder)
+                                   "--samples", samples, "--seconds", 60, cwd=self.folder)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 ports = list(dict.fromkeys(e["port"] for e in spec.get("publish", []) + spec.get("sinks", [])))
                 for folder, windows in (("whole", [()]), ("out", [("--window", f"{w}/3") for w in range(3)])):
