@@ -13,7 +13,8 @@ namespace iqd {
 
 inline void code_fields(FieldVisitor& v, WordChoice& choice) {
   v.field("code", choice.code,
-          {.help = "error-correcting code: 80216e_2304_1_2, or nr_bg1_z2 … nr_bg1_z384, nr_bg2_z2 … nr_bg2_z384"});
+          {.help = "error-correcting code: 80216e_2304_1_2, irig_1024_1_2 … irig_4096_4_5, nr_bg1_z2 … nr_bg1_z384 or "
+                   "nr_bg2_z2 … nr_bg2_z384"});
   v.group("nr", choice.is_nr, {.help = "a word of NR by its lengths, instead of `code`"},
           [&choice](FieldVisitor& inner) {
             inner.field("k", choice.nr.k,

@@ -13,6 +13,7 @@
 
 #include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/table_thread.hpp"
+#include "signal/codes/irig_codes.hpp"
 #include "signal/codes/nr_codes.hpp"
 #include "tests/support/coding_items.hpp"
 #include "tests/support/stage_under_test.hpp"
@@ -141,7 +142,7 @@ DecodedWords by_definition(const SentWords& sent, int most) {
 }
 
 TEST(LdpcAnyCode, EveryCodeKeepsTheBounds) {
-  for (const auto codes : {ldpc_codes(), nr_codes()})
+  for (const auto codes : {ldpc_codes(), irig_codes(), nr_codes()})
     for (const LdpcCode& code : codes) {
       EXPECT_LE(code.lift, kMostLift);
       EXPECT_LE(code.rows, kMostRows);
@@ -345,7 +346,7 @@ TEST(LdpcAnyCode, ChoicesThatMakeNoCodeAreRefused) {
   const auto complaints = [&](const std::string& keys) {
     return testing::StageUnderTest(entry(), keys, {in}).complaints();
   };
-  EXPECT_THAT(complaints("{code: nr_bg3_z8}"), HasSubstr("code: 'nr_bg3_z8' is not one of 80216e_2304_1_2, nr_bg1_z2"));
+  EXPECT_THAT(complaints("{code: nr_bg3_z8}"), HasSubstr("code: 'nr_bg3_z8' is not one of 80216e_2304_1_2, irig"));
   EXPECT_THAT(complaints("{code: nr_bg1_z8, nr: {k: 10, e: 20}}"), HasSubstr("code: `nr` chooses the code"));
   EXPECT_THAT(complaints("{nr: {k: 10}}"), HasSubstr("nr.e: is required"));
   EXPECT_THAT(complaints("{nr: {k: 20, e: 10}}"), HasSubstr("nr.e: has to be more than k, 20"));

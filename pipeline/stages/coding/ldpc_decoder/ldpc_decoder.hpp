@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,7 +54,7 @@ inline std::span<const std::string_view> enum_names(Interleave) {
 
 struct Config {
   WordChoice code{.code = "80216e_2304_1_2"};
-  std::int64_t iterations = 15;
+  std::optional<std::int64_t> iterations;  // none: those of the code
   double scale = 0.75;
   bool early_stop = true;
   Interleave interleave = Interleave::off;

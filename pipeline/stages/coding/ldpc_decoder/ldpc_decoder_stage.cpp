@@ -35,7 +35,7 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
       return context.section.problem(
           "", fmt::format("has too many words in a block; set a smaller `block`; its input is {}", in.text()));
     const bool interleaved = config_.interleave == Interleave::frame;
-    setup_.iterations = static_cast<int>(config_.iterations);
+    setup_.iterations = static_cast<int>(config_.iterations.value_or(code_.code.iterations));
     setup_.scale = static_cast<float>(config_.scale);
     setup_.early_stop = config_.early_stop;
     setup_.element = in.element;
@@ -137,7 +137,11 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   code_fields(v, code);
-  v.field("iterations", iterations, {.help = "most iterations for a word", .low = 1, .high = 1000, .live = true});
+  v.field("iterations", iterations,
+          {.help = "most iterations for a word; none: 15, or 50 with the codes irig_…",
+           .low = 1,
+           .high = 1000,
+           .live = true});
   v.field("scale", scale,
           {.help = "factor of a check's message, which min-sum overestimates", .low = 0, .high = 1, .live = true});
   v.field("early_stop", early_stop, {.help = "end a word as soon as all its checks hold", .live = true});
