@@ -7,6 +7,7 @@
 
 #include "config/fields.hpp"
 #include "signal/codes/word_choice.hpp"
+#include "signal/formats/word_frame.hpp"
 
 /// The keys of stages that encode or decode words.
 namespace iqd {
@@ -38,6 +39,14 @@ inline void code_fields(FieldVisitor& v, WordChoice& choice) {
   v.field("crc", choice.crc, {.help = "CRC of TS 38.212 at the end of a word's information bits"});
 }
 
+inline void frame_fields(FieldVisitor& v, FrameChoice& choice) {
+  v.field("asm", choice.marker,
+          {.help = "marker before each word (ASM): none, irig: that of IRIG 106 for the code, or its bits, hexadecimal "
+                   "or like 0b1101"});
+  v.field("randomize", choice.randomize,
+          {.help = "ccsds: a pseudo-random sequence is added to each word, as in IRIG 106 and CCSDS 131.0-B"});
+}
+
 /// Reports what is wrong to the section; true if nothing is.
 inline bool check_code(const WordChoice& choice, bool may_be_none, const Section& section) {
   if (choice.is_nr && section.has("code")) {
@@ -46,6 +55,11 @@ inline bool check_code(const WordChoice& choice, bool may_be_none, const Section
   }
   const auto fault = choice.fault(may_be_none);
   if (fault) section.problem(fault->key, fault->what);
+  return !fault;
+}
+inline bool check_frame(const FrameChoice& choice, const LdpcCode& code, const Section& section) {
+  const auto fault = choice.fault(code);
+  if (fault) section.problem("asm", *fault);
   return !fault;
 }
 

@@ -175,14 +175,31 @@ TEST(LdpcAnyCode, GivesWhatTheDefinitionGives) {
   }
 }
 
-TEST(LdpcAnyCode, EveryCodeOfNrRightsWhatNoiseHasTurned) {
-  for (const LdpcCode& code : nr_codes()) {
-    const SentWords sent(whole_code(code), 2, 4);
-    EXPECT_GT(std::ranges::count_if(sent.llr, [](float x) { return std::fabs(x) < 1; }), 0);
-    const DecodedWords is = decode_words(sent.llr, code.n(), fmt::format("{{code: {}}}", code.name));
-    EXPECT_EQ(is.bits, sent.bits) << code.name;
-    EXPECT_EQ(is.events, (std::vector<std::int64_t>{2, 0})) << code.name;
+TEST(LdpcAnyCode, WordsOfTelemetryAsTheDefinitionGives) {
+  // Some words are lost: SNR of a bit that is sent, for rates 1/2, 2/3 and 4/5.
+  const double snr_db[] = {1.35, 3.3, 4.95, 0.95, 3.0, 4.75};
+  std::int64_t failed = 0;
+  for (std::size_t i = 0; i < 6; ++i) {
+    const LdpcCode& code = irig_codes()[i];
+    const SentWords sent(whole_code(code), 3, snr_db[i], 5);
+    const DecodedWords expected = by_definition(sent, 50);
+    EXPECT_EQ(decode_words(sent.llr, code.n(), fmt::format("{{code: {}}}", code.name)), expected) << code.name;
+    EXPECT_GT(std::ranges::max(expected.iterations), 15) << code.name;
+    failed += expected.events[kFailed];
   }
+  EXPECT_GT(failed, 0);
+  EXPECT_LT(failed, 12);
+}
+
+TEST(LdpcAnyCode, EveryCodeRightsWhatNoiseHasTurned) {
+  for (const auto codes : {irig_codes(), nr_codes()})
+    for (const LdpcCode& code : codes) {
+      const SentWords sent(whole_code(code), 2, code.name.starts_with("irig") ? 6 : 4);
+      EXPECT_GT(std::ranges::count_if(sent.llr, [](float x) { return std::fabs(x) < 1; }), 0);
+      const DecodedWords is = decode_words(sent.llr, code.n(), fmt::format("{{code: {}}}", code.name));
+      EXPECT_EQ(is.bits, sent.bits) << code.name;
+      EXPECT_EQ(is.events, (std::vector<std::int64_t>{2, 0})) << code.name;
+    }
 }
 
 TEST(LdpcAnyCode, BitsMayBeSentInAnyOrder) {
@@ -327,6 +344,10 @@ TEST(LdpcAnyCode, ThreadsOfTheKernelGiveWhatTheProcessorGives) {
   }
   const SentWords plain(whole_code(*find_ldpc_code("80216e_2304_1_2")), 8, 1.2);
   EXPECT_EQ(by_threads(plain, 15), decode_words(plain.llr, 2304, "{}"));
+  for (const LdpcCode& code : irig_codes()) {
+    const SentWords sent(whole_code(code), 2, 10 * std::log10(2.0 * code.k() / code.n()) + 1.5);
+    EXPECT_EQ(by_threads(sent, 50), decode_words(sent.llr, code.n(), fmt::format("{{code: {}}}", code.name)));
+  }
 }
 
 TEST(LdpcAnyCode, ShapesFollowTheCode) {
