@@ -14,7 +14,7 @@
 #include "base/views.hpp"
 #include "signal/codes/word_code.hpp"
 
-/// What goes on the air with a word, as CCSDS 131.0-B and IRIG 106 have it: a marker before it (attached sync marker,
+/// What is sent with a word, as CCSDS 131.0-B and IRIG 106 have it: a marker before it (attached sync marker,
 /// ASM), and a pseudo-random sequence that is added to its bits.
 namespace iqd {
 

@@ -40,7 +40,7 @@ TEST(WordFrame, TheMarkerIsNotRandomized) {
   Bits bits(15, 0);
   bits[4] = 1;
   frame.close(bits);
-  EXPECT_EQ(bits, (Bits{1, 0, 1, 1, 0, 1, 1, 1, 1, 1, 1, 0, 1, 0, 0}));  // FF4, of which the second is turned
+  EXPECT_EQ(bits, (Bits{1, 0, 1, 1, 0, 1, 1, 1, 1, 1, 1, 0, 1, 0, 0}));  // FF4; the second bit is turned
 }
 
 TEST(WordFrame, MarkersOfTelemetryFollowFromTheCode) {
