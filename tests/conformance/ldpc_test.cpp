@@ -199,6 +199,21 @@ TEST(LdpcOnCuda, WordsOfWholeCodesAreDecodedAlike) {
   expect_same(ldpc_items(llr, {{"n", kN}}), "{crc: 16}", 0);
 }
 
+TEST(LdpcOnCuda, BitsArePackedAlike) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO BITS WERE PACKED ON CUDA: " << why;
+  std::mt19937 generator(5);
+  for (const std::int64_t items : {0, 1, 33})
+    for (const std::int64_t size : {1, 8, 29, 1024}) {
+      std::vector<std::uint8_t> bits(static_cast<std::size_t>(items * 3 * size));
+      for (auto& b : bits) b = static_cast<std::uint8_t>(generator());
+      const std::vector<StageInput> in{ldpc_items(bits, {{"word", 3}, {"bit", size}})};
+      for (const char* keys : {"{}", "{order: lsb}"})
+        EXPECT_EQ(run("pack_bits", keys, in, "cpu", 5).at("bytes").joined(),
+                  run("pack_bits", keys, in, "cuda", 5).at("bytes").joined())
+            << items << " " << size << " " << keys;
+    }
+}
+
 TEST(LdpcOnCuda, WordsOfASecondPassAreMergedAlike) {
   if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO WORDS WERE MERGED ON CUDA: " << why;
   constexpr int kFrames = 300;
