@@ -27,7 +27,7 @@ class PacketPayload {
   std::int64_t words() const noexcept { return words_; }
   std::int64_t information() const noexcept { return words_ * encoder_.code().information(); }
 
-  /// The payload of these information bits, of which the lowest bit counts. `scratch`: [scratch_bytes()].
+  /// The payload of these information bits; only the lowest bit of each counts. `scratch`: [scratch_bytes()].
   void encode(std::span<const std::uint8_t> information, std::span<std::uint8_t> payload,
               std::span<std::uint8_t> scratch) const noexcept;
   /// The payload of packet `packet`, which may be negative.
