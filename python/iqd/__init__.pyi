@@ -318,11 +318,11 @@ def stage(entry: Literal["ber_meter"], /, *, sequence: str | float | bool, modul
 
 @overload
 def stage(entry: Literal["packet_builder"], /, *, asm: str | float | bool = ..., code: str | float | bool = ...,
-          crc: Literal['none', '16', '24a', '24b'] = ..., nr: Mapping[str, Any] = ..., payload_bits: int = ...,
-          preamble: str | float | bool = ..., randomize: Literal['off', 'ccsds', False] = ..., repeats: int = ...,
-          sync_word: str | float | bool = ..., name: str = ..., from_: str | Mapping[str, str] | None = ...,
-          backend: str = ...) -> Stage:
-    'makes telemetry packets from a stream of bits, coded or not'
+          crc: Literal['none', '16', '24a', '24b'] = ..., nr: Mapping[str, Any] = ...,
+          payload: Literal['pn9', 'pn15', 'pn23'] = ..., payload_bits: int = ..., preamble: str | float | bool = ...,
+          randomize: Literal['off', 'ccsds', False] = ..., repeats: int = ..., sync_word: str | float | bool = ...,
+          name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+    'makes the bits of telemetry packets, from bits or with pseudo-random payload, coded or not'
 
 @overload
 def stage(entry: Literal["soqpsk_modulator"], /, *, amplitude: float = ..., differential: bool = ..., gap: int = ...,

@@ -152,8 +152,8 @@ class Commands(iqd.SystemTest):
                   **{name: [*FRONT_END, "mtt_detector", "ldpc_decoder"] for name in ("ldpc_encoder", "failed_frames", "pack_bits")},
                   "ofdm_clock": FRONT_END[:2], "mimo_modulation": FRONT_END[:2], "noma_slots": NOMA[:2], "noma_channel_estimator": NOMA_SMALL, "lls_detector": NOMA, "apsm_detector": NOMA}
         for name in samples:
-            if name in ("genie_detector", "merge_words", "packet_builder"):
-                continue  # no stage outputs its kind of channel; it needs two decoders; it takes bits of a source
+            if name in ("genie_detector", "merge_words"):
+                continue  # no stage outputs its kind of channel: it is for arrays; the other needs two decoders
             chain = "\n  ".join(samples.get(stage, stage) for stage in [*before.get(name, []), name])
             chain = chain.replace("ber_meter: {", "ber_meter: {from: soqpsk_detector.bits, ")  # one of several outputs
             channels = 2 if set(before.get(name, [])) & {*FRONT_END, *NOMA, *NOMA_SMALL} else 1

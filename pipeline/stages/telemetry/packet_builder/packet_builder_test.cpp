@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <string>
 #include <vector>
 
 #include "tests/support/stage_under_test.hpp"
@@ -55,11 +56,31 @@ TEST(PacketBuilder, PayloadsMayBeWordsOfACode) {
   EXPECT_EQ(s.stream<std::uint8_t>(bits), expected);
 }
 
+/// Information bits of b(n) = b(n - 5) ^ b(n - 9), which begins with ones.
+Bits pn9(std::size_t count) {
+  Bits b(count, 1);
+  for (std::size_t n = 9; n < count; ++n) b[n] = b[n - 5] ^ b[n - 9];
+  return b;
+}
+
+TEST(PacketBuilder, OfSamplesOnlyThePositionsCount) {
+  // The packets are those of the sequence as bits.
+  for (const std::string keys : {"payload_bits: 320", "payload_bits: 1300, code: irig_1024_4_5, randomize: ccsds"}) {
+    StageUnderTest of_samples(entry(), "{" + keys + ", payload: pn9}", {stream_of(Element::cf32)});
+    StageUnderTest of_bits(entry(), "{" + keys + "}", {stream_of(Element::u8)});
+    const auto expected = of_bits.stream<std::uint8_t>(pn9(3 * 1024));
+    EXPECT_EQ(of_samples.stream<std::uint8_t>(std::vector<cf32>(expected.size())), expected) << keys;
+  }
+}
+
 TEST(PacketBuilder, HowTheStreamIsCutDoesNotMatter) {
   const Bits bits = random_payload(5000);
   for (const char* keys : {"{payload_bits: 320}", "{payload_bits: 1280, code: irig_1024_4_5}"}) {
     StageUnderTest s(entry(), keys, {stream_of(Element::u8)});
     EXPECT_EQ(s.stream<std::uint8_t>(bits, {1, 700, 33}), s.stream<std::uint8_t>(bits)) << keys;
+    StageUnderTest known(entry(), keys, {stream_of(Element::cf32)});
+    const std::vector<cf32> samples(5000);
+    EXPECT_EQ(known.stream<std::uint8_t>(samples, {1, 700, 33}), known.stream<std::uint8_t>(samples)) << keys;
   }
 }
 
@@ -77,6 +98,7 @@ TEST(PacketBuilder, WhatDoesNotFitIsRefused) {
               HasSubstr("payload_bits: a word has 8192 bits with its marker, but a payload only 6144"));
   EXPECT_THAT(complaints("{code: irig_4096_2_3, asm: irig}"), HasSubstr("a word has 6400 bits"));
   EXPECT_THAT(complaints("{randomize: ccsds}"), HasSubstr("randomize: belongs to the words of a code"));
+  EXPECT_THAT(complaints("{payload: pn9}"), HasSubstr("payload: is for a cf32 input"));
   EXPECT_THAT(complaints("{payload_bits: 7}"), HasSubstr("payload_bits: has to be an even number"));
 }
 
