@@ -44,6 +44,11 @@ def nr(k, e, iterations, ebn0_db, graph="auto", crc="none"):
     return Code(name, keys, k, e, iterations, ebn0_db)
 
 
+def irig(k, rate, iterations, ebn0_db):
+    top, bottom = rate
+    return Code(f"IRIG {top}/{bottom}", (f"code=irig_{k}_{top}_{bottom}",), k, k * bottom // top, iterations, ebn0_db)
+
+
 CODES = [
     Code("802.16e", ("code=80216e_2304_1_2",), 1152, 2304, 15, (1.0, 1.2, 1.4, 1.6, 1.8)),
     nr(1144, 2288, 15, (1.0, 1.2, 1.4, 1.6, 1.8), graph=1),
@@ -54,11 +59,25 @@ CODES = [
     nr(8448, 25344, 20, (0.4, 0.6, 0.7, 0.9)),
     nr(100, 300, 20, (1.0, 2.0, 3.0, 4.0)),
 ]
+# From the simulation, 600 words of 1024 bits and 240 of 4096 a point: iterations → Eb/N0 → share lost.
+IRIG = {
+    (1024, (1, 2)): {50: {1.0: .52, 1.25: .19, 1.5: .028, 1.75: .0017, 2.0: 0}, 15: {1.5: .23, 1.75: .040}},
+    (1024, (2, 3)): {50: {1.75: .50, 2.0: .18, 2.25: .043, 2.5: .008, 2.75: 0}, 15: {2.25: .14, 2.5: .027}},
+    (1024, (4, 5)): {50: {2.75: .36, 3.0: .11, 3.25: .012, 3.5: 0}, 15: {3.25: .033}},
+    (4096, (1, 2)): {50: {0.9: .71, 1.0: .47, 1.1: .18}, 15: {1.1: .98}},
+    (4096, (2, 3)): {50: {1.7: .57, 1.8: .28, 1.9: .10}, 15: {1.9: .73}},
+    (4096, (4, 5)): {50: {2.6: .43, 2.7: .22, 2.8: .067, 2.9: .013}, 15: {2.9: .14}},
+}
+IRIG_RATES = {irig(*code, iterations, tuple(rates)): rates
+              for code, by_iterations in IRIG.items() for iterations, rates in by_iterations.items()}
+CODES += IRIG_RATES
 # From the simulation: (code, Eb/N0) → share lost, words.
 SIMULATED = {
     (CODES[0].title, 1.4): (.17, 60), (CODES[1].title, 1.4): (.20, 60), (CODES[2].title, 1.4): (.18, 60),
     (CODES[0].title, 1.8): (0, 60), (CODES[1].title, 1.8): (0, 60), (CODES[2].title, 1.8): (0, 60),
     (CODES[4].title, 1.2): (.50, 60), (CODES[5].title, 2.4): (0, 10), (CODES[6].title, 0.9): (0, 10),
+    **{(code.title, ebn0_db): (rate, 600 if code.k == 1024 else 240)
+       for code, rates in IRIG_RATES.items() for ebn0_db, rate in rates.items()},
 }
 
 

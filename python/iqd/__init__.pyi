@@ -317,6 +317,14 @@ def stage(entry: Literal["ber_meter"], /, *, sequence: str | float | bool, modul
     'counts bit and packet errors against a known sequence'
 
 @overload
+def stage(entry: Literal["packet_builder"], /, *, asm: str | float | bool = ..., code: str | float | bool = ...,
+          crc: Literal['none', '16', '24a', '24b'] = ..., nr: Mapping[str, Any] = ...,
+          payload: Literal['pn9', 'pn15', 'pn23'] = ..., payload_bits: int = ..., preamble: str | float | bool = ...,
+          randomize: Literal['off', 'ccsds', False] = ..., repeats: int = ..., sync_word: str | float | bool = ...,
+          name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+    'makes the bits of telemetry packets, from bits or with pseudo-random payload, coded or not'
+
+@overload
 def stage(entry: Literal["soqpsk_modulator"], /, *, amplitude: float = ..., differential: bool = ..., gap: int = ...,
           payload: Literal['pn9', 'pn15', 'pn23'] = ..., payload_bits: int = ..., preamble: str | float | bool = ...,
           repeats: int = ..., samples_per_bit: int = ..., sync_word: str | float | bool = ..., name: str = ...,
@@ -393,16 +401,17 @@ def stage(entry: Literal["lmmse_detector"], /, *, extrinsic: bool = ..., llr: Li
     'soft linear (LMMSE) MIMO detection'
 
 @overload
-def stage(entry: Literal["ldpc_decoder"], /, *, code: str | float | bool = ...,
+def stage(entry: Literal["ldpc_decoder"], /, *, asm: str | float | bool = ..., code: str | float | bool = ...,
           crc: Literal['none', '16', '24a', '24b'] = ..., early_stop: bool = ...,
           interleave: Literal['off', 'frame', 'user', False] = ..., iterations: int = ..., modulation: Any = ...,
-          nr: Mapping[str, Any] = ..., scale: float = ..., name: str = ...,
-          from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+          nr: Mapping[str, Any] = ..., randomize: Literal['off', 'ccsds', False] = ..., scale: float = ...,
+          name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'decodes LDPC words by layered min-sum'
 
 @overload
-def stage(entry: Literal["ldpc_encoder"], /, *, code: str | float | bool = ...,
-          crc: Literal['none', '16', '24a', '24b'] = ..., nr: Mapping[str, Any] = ..., name: str = ...,
+def stage(entry: Literal["ldpc_encoder"], /, *, asm: str | float | bool = ..., code: str | float | bool = ...,
+          crc: Literal['none', '16', '24a', '24b'] = ..., nr: Mapping[str, Any] = ...,
+          randomize: Literal['off', 'ccsds', False] = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'encodes LDPC words'
 
@@ -415,6 +424,11 @@ def stage(entry: Literal["failed_frames"], /, *, name: str = ..., from_: str | M
 def stage(entry: Literal["merge_words"], /, *, name: str = ..., from_: str | Mapping[str, str] | None = ...,
           backend: str = ...) -> Stage:
     'puts the words of a second pass in the place of those that failed'
+
+@overload
+def stage(entry: Literal["pack_bits"], /, *, order: Literal['msb', 'lsb'] = ..., name: str = ...,
+          from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+    'packs bits into bytes'
 
 @overload
 def stage(entry: Literal["ofdm_modulator"], /, *, amplitude: float = ..., announce: bool = ..., carriers: int = ...,

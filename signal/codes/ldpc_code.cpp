@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "signal/codes/irig_codes.hpp"
 #include "signal/codes/ldpc_codes.hpp"
 #include "signal/codes/nr_codes.hpp"
 
@@ -23,7 +24,7 @@ std::span<const LdpcCode> ldpc_codes() {
 }
 
 const LdpcCode* find_ldpc_code(std::string_view name) {
-  for (const auto codes : {ldpc_codes(), nr_codes()}) {
+  for (const auto codes : {ldpc_codes(), irig_codes(), nr_codes()}) {
     const auto at = std::ranges::find(codes, name, &LdpcCode::name);
     if (at != codes.end()) return &*at;
   }
@@ -32,7 +33,8 @@ const LdpcCode* find_ldpc_code(std::string_view name) {
 
 std::string ldpc_code_names() {
   std::string names;
-  for (const LdpcCode& code : ldpc_codes()) names.append(code.name).append(", ");
+  for (const auto codes : {ldpc_codes(), irig_codes()})
+    for (const LdpcCode& code : codes) names.append(code.name).append(", ");
   return names + "nr_bg1_z2 … nr_bg1_z384, nr_bg2_z2 … nr_bg2_z384";
 }
 

@@ -22,8 +22,7 @@ struct LdpcEntry {
 /// block has one circulant at most where a decoder is to take the code.
 ///
 /// Encoder and decoders take any such table: the codes of 802.16e are all core and send all of their columns, those of
-/// NR have a core of four rows and hide the first two columns. A code that hides its last parity columns, such as those
-/// of telemetry, sets `hidden_first`.
+/// NR have a core of four rows and hide the first two columns, those of telemetry are all core and hide the last four.
 struct LdpcCode {
   std::string_view name;  // 80216e_2304_1_2
   int lift = 0;           // z
@@ -32,6 +31,7 @@ struct LdpcCode {
   int core = 0;                        // rows
   int hidden_first = 0;                // the first of the columns that are never sent
   int hidden = 0;                      // how many
+  int iterations = 15;                 // of a decoder, by default
   std::span<const LdpcEntry> entries;  // sorted by row, then by column
 
   constexpr int information() const noexcept { return columns - rows; }  // columns
@@ -44,7 +44,7 @@ struct LdpcCode {
 
 /// The codes whose decoder is compiled with their tables: ldpc_codes.hpp.
 std::span<const LdpcCode> ldpc_codes();
-/// Any of these codes or of nr_codes.hpp; null if there is none of this name.
+/// Any of these codes, of irig_codes.hpp or of nr_codes.hpp; null if there is none of this name.
 const LdpcCode* find_ldpc_code(std::string_view name);
 /// For messages: all names, those of NR shortened.
 std::string ldpc_code_names();

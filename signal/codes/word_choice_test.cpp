@@ -28,7 +28,8 @@ TEST(WordChoice, NamesACodeOrNone) {
   EXPECT_TRUE(WordChoice{.code = "80216e_2304_1_2"}.words()->is_plain());
   EXPECT_EQ(WordChoice{.code = "nr_bg2_z30"}.words()->code.lift, 30);
   EXPECT_EQ(fault_of({}, false),
-            "code: 'none' is not one of 80216e_2304_1_2, nr_bg1_z2 … nr_bg1_z384, nr_bg2_z2 … nr_bg2_z384");
+            "code: 'none' is not one of 80216e_2304_1_2, irig_1024_1_2, irig_1024_2_3, irig_1024_4_5, irig_4096_1_2, "
+            "irig_4096_2_3, irig_4096_4_5, nr_bg1_z2 … nr_bg1_z384, nr_bg2_z2 … nr_bg2_z384");
   EXPECT_THAT(fault_of({.code = "turbo"}), HasSubstr("code: 'turbo' is not one of none, 80216e"));
   EXPECT_THAT(fault_of({.code = "turbo"}, false), HasSubstr("code: 'turbo' is not one of 80216e"));
   EXPECT_EQ(fault_of({.crc = WordCrc::crc16}), "crc: needs a code");

@@ -118,9 +118,11 @@ std::vector<Keys> all_keys() {
         "{fft: 2048, carriers: 1200, prefix: 144, frame: 30720, tx: 4}"})
     all.push_back({"ofdm_modulator", keys});
   for (const char* keys : {"{nr: {k: 500, e: 1100}, crc: 24a}", "{nr: {k: 40, e: 2000, rv: 3, bit_interleaver: 2}}",
-                           "{code: nr_bg2_z20, early_stop: false}", "{crc: 16, iterations: 40}"})
+                           "{code: nr_bg2_z20, early_stop: false}", "{crc: 16, iterations: 40}",
+                           "{code: irig_1024_4_5, asm: irig, randomize: ccsds}"})
     all.push_back({"ldpc_decoder", keys});
-  for (const char* keys : {"{nr: {k: 600, e: 1300}, crc: 24b}", "{nr: {k: 128, e: 3000, bit_interleaver: 4}}"})
+  for (const char* keys : {"{nr: {k: 600, e: 1300}, crc: 24b}", "{nr: {k: 128, e: 3000, bit_interleaver: 4}}",
+                           "{asm: 0xFAF320, randomize: ccsds}"})
     all.push_back({"ldpc_encoder", keys});
   // Keys that find many candidates in noise.
   for (const char* keys :

@@ -120,32 +120,60 @@ std::vector<NrCase> nr_cases() {
           {12, 40, "", "none", -1}};
 }
 
+/// Encodes and decodes words of `k` information bits that are sent as `n`, with these keys of encoder and decoder.
+void expect_same_words(const std::string& choice, std::int64_t k, std::int64_t n, double snr_db, bool may_interleave) {
+  SCOPED_TRACE(choice);
+  std::mt19937 generator(3);
+  std::vector<std::uint8_t> bits(static_cast<std::size_t>(12 * k));
+  for (auto& b : bits) b = static_cast<std::uint8_t>(generator());
+  const StageInput information = ldpc_items(bits, {{"k", k}});
+  const auto words = run("ldpc_encoder", "{" + choice + "}", {information}, "cpu", 5).at("words").joined();
+  EXPECT_EQ(run("ldpc_encoder", "{" + choice + "}", {information}, "cuda", 5).at("words").joined(), words);
+
+  const auto variance = static_cast<float>(std::pow(10, -snr_db / 10));
+  std::normal_distribution<float> normal;
+  std::vector<float> llr;
+  for (const std::byte bit : words)
+    llr.push_back(2 / variance * ((bit != std::byte{} ? -1.0f : 1.0f) + std::sqrt(variance) * normal(generator)));
+  for (const char* more : {"", ", early_stop: false", ", iterations: 3, scale: 0.8"})
+    for (const std::int64_t block : {0, 5}) expect_same(ldpc_items(llr, {{"n", n}}), "{" + choice + more + "}", block);
+  const char* interleave = may_interleave ? ", interleave: frame}" : "}";
+  expect_same(ldpc_items(llr, {{"n", 3 * n}}), "{" + choice + interleave, 2);
+  for (std::size_t i = 0; i < llr.size(); i += 23)
+    llr[i] = i % 2 != 0 ? NAN : i % 4 != 0 ? 0.0f : std::copysign(INFINITY, llr[i]);
+  expect_same(ldpc_items(llr, {{"n", n}}), "{" + choice + "}", 0);
+}
+
 TEST(LdpcOnCuda, WordsOfNrAreEncodedAndDecodedAlike) {
   if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO LDPC WORDS WERE TESTED ON CUDA: " << why;
-  for (const NrCase& c : nr_cases()) {
-    const std::string choice = fmt::format("nr: {{k: {}, e: {}{}}}, crc: {}", c.k, c.e, c.keys, c.crc);
-    SCOPED_TRACE(choice);
-    const std::int64_t k = c.k - (c.crc == "none" ? 0 : c.crc == "16" ? 16 : 24);
-    std::mt19937 generator(3);
-    std::vector<std::uint8_t> bits(static_cast<std::size_t>(12 * k));
-    for (auto& b : bits) b = static_cast<std::uint8_t>(generator());
-    const StageInput information = ldpc_items(bits, {{"k", k}});
-    const auto words = run("ldpc_encoder", "{" + choice + "}", {information}, "cpu", 5).at("words").joined();
-    EXPECT_EQ(run("ldpc_encoder", "{" + choice + "}", {information}, "cuda", 5).at("words").joined(), words);
+  for (const NrCase& c : nr_cases())
+    expect_same_words(fmt::format("nr: {{k: {}, e: {}{}}}, crc: {}", c.k, c.e, c.keys, c.crc),
+                      c.k - (c.crc == "none" ? 0
+                             : c.crc == "16" ? 16
+                                             : 24),
+                      c.e, c.snr_db, true);
+}
 
-    const auto variance = static_cast<float>(std::pow(10, -c.snr_db / 10));
-    std::normal_distribution<float> normal;
-    std::vector<float> llr;
-    for (const std::byte bit : words)
-      llr.push_back(2 / variance * ((bit != std::byte{} ? -1.0f : 1.0f) + std::sqrt(variance) * normal(generator)));
-    for (const char* more : {"", ", early_stop: false", ", iterations: 3, scale: 0.8"})
-      for (const std::int64_t block : {0, 5})
-        expect_same(ldpc_items(llr, {{"n", c.e}}), "{" + choice + more + "}", block);
-    expect_same(ldpc_items(llr, {{"n", 3 * c.e}}), "{" + choice + ", interleave: frame}", 2);
-    for (std::size_t i = 0; i < llr.size(); i += 23)
-      llr[i] = i % 2 != 0 ? NAN : i % 4 != 0 ? 0.0f : std::copysign(INFINITY, llr[i]);
-    expect_same(ldpc_items(llr, {{"n", c.e}}), "{" + choice + "}", 0);
+TEST(LdpcOnCuda, WordsOfTelemetryAreEncodedAndDecodedAlike) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO LDPC WORDS WERE TESTED ON CUDA: " << why;
+  struct Telemetry {
+    const char* code;
+    std::int64_t k, n, marker;
+    double snr_db;  // of a bit that is sent; some words are lost
+  };
+  for (const Telemetry& c : {Telemetry{"irig_1024_1_2", 1024, 2048, 64, 1.4},
+                             {"irig_1024_2_3", 1024, 1536, 64, 3.3},
+                             {"irig_1024_4_5", 1024, 1280, 64, 4.95},
+                             {"irig_4096_1_2", 4096, 8192, 256, 0.95},
+                             {"irig_4096_2_3", 4096, 6144, 256, 3.0},
+                             {"irig_4096_4_5", 4096, 5120, 256, 4.75}}) {
+    expect_same_words(fmt::format("code: {}", c.code), c.k, c.n, c.snr_db, true);
+    expect_same_words(fmt::format("code: {}, asm: irig, randomize: ccsds", c.code), c.k, c.marker + c.n, c.snr_db,
+                      false);
   }
+  // The code that has a kernel of its own, by the one for any.
+  expect_same_words("asm: 0xFAF320, randomize: ccsds", kK, 24 + kN, 1.2, false);
+  expect_same_words("randomize: ccsds, crc: 16", kK - 16, kN, 1.2, true);
 }
 
 TEST(LdpcOnCuda, WordsOfWholeCodesAreDecodedAlike) {
@@ -169,6 +197,21 @@ TEST(LdpcOnCuda, WordsOfWholeCodesAreDecodedAlike) {
   // The code that has a kernel of its own, by the one for any.
   const auto llr = noisy(values<std::uint8_t>(encode(20, "cpu").at("words")));
   expect_same(ldpc_items(llr, {{"n", kN}}), "{crc: 16}", 0);
+}
+
+TEST(LdpcOnCuda, BitsArePackedAlike) {
+  if (const std::string why = no_cuda(); !why.empty()) GTEST_SKIP() << "NO BITS WERE PACKED ON CUDA: " << why;
+  std::mt19937 generator(5);
+  for (const std::int64_t items : {0, 1, 33})
+    for (const std::int64_t size : {1, 8, 29, 1024}) {
+      std::vector<std::uint8_t> bits(static_cast<std::size_t>(items * 3 * size));
+      for (auto& b : bits) b = static_cast<std::uint8_t>(generator());
+      const std::vector<StageInput> in{ldpc_items(bits, {{"word", 3}, {"bit", size}})};
+      for (const char* keys : {"{}", "{order: lsb}"})
+        EXPECT_EQ(run("pack_bits", keys, in, "cpu", 5).at("bytes").joined(),
+                  run("pack_bits", keys, in, "cuda", 5).at("bytes").joined())
+            << items << " " << size << " " << keys;
+    }
 }
 
 TEST(LdpcOnCuda, WordsOfASecondPassAreMergedAlike) {

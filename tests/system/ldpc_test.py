@@ -134,6 +134,35 @@ class Ldpc(iqd.SystemTest):
         np.testing.assert_array_equal(decoded.reshape(bits.shape), bits)
         self.assertEqual(events.reshape(-1, 2).sum(0).tolist(), [14, 0])
 
+    def test_coded_telemetry_from_bits_to_bits(self):
+        """Packets with words of IRIG 106, through SOQPSK-TG and noise, to packed bits."""
+        rng = np.random.default_rng(9)
+        for code, keys, payload, k in (("irig_1024_2_3", "randomize: ccsds", 6144, 4 * 1024),
+                                       ("irig_4096_4_5", "asm: irig, randomize: ccsds", 5376, 4096)):
+            bits = rng.integers(0, 2, (3, k)).astype(np.uint8)
+            np.save(self.folder / "sent.npy", bits.reshape(-1))
+            self.chain(f"packet_builder: {{code: {code}, {keys}, payload_bits: {payload}}}", "soqpsk_modulator",
+                       self.folder / "sent.npy", self.folder / "sent_samples.npy")
+            x = np.concatenate((np.zeros(700), np.load(self.folder / "sent_samples.npy"), np.zeros(600)))
+            self.assertEqual(len(x), 1300 + 3 * 2 * (192 + payload))
+            x = x + 10 ** (-5.5 / 20) * (rng.standard_normal(len(x)) + 1j * rng.standard_normal(len(x)))
+            np.save(self.folder / "samples.npy", x.astype(np.complex64))
+            size = f"{{payload_bits: {payload}}}"
+            self.chain(f"preamble_search: {size}", f"packet_estimator: {size}",
+                       f"equalizer: {{payload_bits: {payload}, kinds: [fde1]}}", f"soqpsk_detector: {size}",
+                       f"ldpc_decoder: {{from: soqpsk_detector.llr, code: {code}, {keys}}}",
+                       "pack_bits: {from: ldpc_decoder.bits}", self.folder / "samples.npy", self.folder / "bytes.npy",
+                       "--port", "pack_bits.bytes", "--port", f"soqpsk_detector.bits={self.folder / 'hard.npy'}")
+            np.testing.assert_array_equal(np.load(self.folder / "bytes.npy").reshape(3, -1), np.packbits(bits, axis=1), code)
+            on_air = np.load(self.folder / "sent_samples.npy").reshape(3, -1)[:, 384::2]
+            wanted = np.where(np.arange(payload) % 2, on_air.imag, on_air.real) > 0
+            wrong = np.mean(np.load(self.folder / "hard.npy")[:, 0] != wanted)
+            self.assertTrue(0.002 < wrong < 0.05, wrong)
+
+    def chain(self, *arguments):
+        done = iqd.command("exec", *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -183,6 +183,15 @@ class Pipelines(unittest.TestCase):
             self.assertGreater(count, 0, kind)
             self.assertLess(errors[kind], 1e-3 * count + 50, kind)
 
+    def test_telemetry_coded(self):
+        self.check("telemetry_coded")
+        messages, pipelines, _ = self.run_for_a_moment("telemetry_coded", ["bits", "failed"])
+        self.assertEqual({tuple(m["shape"][1:]) for m, _ in messages["bits"]}, {(4096,)})
+        self.assertEqual({any(payload) for _, payload in messages["failed"]}, {False})
+        counted = {e["event"]: e["count"] for e in pipelines[0]["events"] if e["stage"] == "ber_meter"}
+        self.assertGreater(counted["bits"], 0)
+        self.assertEqual((counted["bit_errors"], counted["unaligned"]), (0, 0))
+
     def test_telemetry_batch(self):
         self.check("telemetry_batch")  # its ring alone is half a gigabyte
 

@@ -12,12 +12,15 @@
 /// What the stages of the telemetry receiver share: the keys that describe the packets.
 namespace iqd::telemetry {
 
-inline void packet_fields(FieldVisitor& v, PacketFormat& format) {
+inline void packet_bit_fields(FieldVisitor& v, PacketFormat& format) {
   v.field("preamble", format.preamble,
           {.help = "one period of the preamble, first bit first: hexadecimal, with or without 0x, or like 0b1101"});
   v.field("repeats", format.repeats, {.help = "repetitions of that period in the preamble", .low = 4, .high = 64});
   v.field("sync_word", format.sync_word, {.help = "sync word behind the preamble, in the same notation"});
   v.field("payload_bits", format.payload_bits, {.help = "data bits of a packet", .low = 2, .high = 1 << 20});
+}
+inline void packet_fields(FieldVisitor& v, PacketFormat& format) {
+  packet_bit_fields(v, format);
   v.field("samples_per_bit", format.samples_per_bit, {.help = "samples of a bit: 2, 4 or 8", .low = 2, .high = 8});
 }
 

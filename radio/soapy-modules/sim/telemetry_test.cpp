@@ -14,6 +14,7 @@
 
 #include "base/files/npy.hpp"
 #include "signal/formats/packet_format.hpp"
+#include "signal/formats/packet_payload.hpp"
 #include "signal/formats/soqpsk.hpp"
 #include "tests/support/scratch_folder.hpp"
 #include "tests/support/sim_radio.hpp"
@@ -39,13 +40,13 @@ std::vector<std::uint8_t> sequence(std::size_t order, std::size_t tap, std::size
 }
 
 /// Packets with these payload bits, in sequence.
-std::vector<std::uint8_t> frames(std::span<const std::uint8_t> payload) {
+std::vector<std::uint8_t> frames(std::span<const std::uint8_t> payload, std::size_t payload_bits = 6144) {
   const PacketFormat format;
   const auto pilot = format.pilot();
   std::vector<std::uint8_t> bits;
-  for (; !payload.empty(); payload = payload.subspan(6144)) {
+  for (; !payload.empty(); payload = payload.subspan(payload_bits)) {
     bits.insert(bits.end(), pilot.begin(), pilot.end());
-    bits.insert(bits.end(), payload.begin(), payload.begin() + 6144);
+    bits.insert(bits.end(), payload.begin(), payload.begin() + static_cast<std::ptrdiff_t>(payload_bits));
   }
   return bits;
 }
@@ -63,6 +64,18 @@ double worst_telemetry(std::span<const cf32> x, std::span<const std::complex<dou
 TEST(SimTelemetry, PacketsAreThoseOfTheSequence) {
   const Samples x = hear_telemetry("level=0", 2 * kPacket);
   const Reference expected = transmitted(3);
+  EXPECT_LT(worst_telemetry(std::span(x).subspan(kStartTelemetry), std::span(expected).subspan(kStartTelemetry)), 1e-5);
+}
+
+TEST(SimTelemetry, PacketsMayCarryWordsOfACode) {
+  const Samples x = hear_telemetry("level=0,code=irig_1024_2_3,randomize=ccsds,asm=irig,payload_bits=3200", 6 * 3392);
+  const WordCode code = whole_code(*find_ldpc_code("irig_1024_2_3"));
+  const PacketPayload payload(3200, code, FrameChoice{.marker = "irig", .randomize = Randomize::ccsds}.frame(code.code),
+                              15);
+  std::vector<std::uint8_t> bits(4 * 3200), scratch(payload.scratch_bytes());
+  for (std::size_t p = 0; p < 4; ++p)
+    payload.make(static_cast<std::int64_t>(p), std::span(bits).subspan(p * 3200, 3200), scratch);
+  const Reference expected = soqpsk::modulate(frames(bits, 3200), 2);
   EXPECT_LT(worst_telemetry(std::span(x).subspan(kStartTelemetry), std::span(expected).subspan(kStartTelemetry)), 1e-5);
 }
 
@@ -157,8 +170,10 @@ TEST(SimTelemetry, SignalDependsOnPositionsAlone) {
 }
 
 TEST(SimTelemetry, WhatIsWrongIsRefusedByName) {
-  for (const std::string bad : {"channel=ch5", "channel=/nowhere.npy", "payload=prbs", "gap=-1", "gap=0.5", "ppm=5000",
-                                "fading=-1", "ebn0=loud", "offset=far"}) {
+  for (const std::string bad :
+       {"channel=ch5", "channel=/nowhere.npy", "payload=prbs", "gap=-1", "gap=0.5", "ppm=5000", "fading=-1",
+        "ebn0=loud", "offset=far", "payload_bits=101", "code=turbo", "randomize=on,code=irig_1024_2_3",
+        "asm=irig,code=80216e_2304_1_2", "payload_bits=6000,code=irig_4096_2_3"}) {
     try {
       Radio radio("scenario=telemetry," + bad);
       ADD_FAILURE() << bad << " was accepted";

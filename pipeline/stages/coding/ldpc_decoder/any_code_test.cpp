@@ -13,6 +13,7 @@
 
 #include "pipeline/stages/coding/ldpc_decoder/ldpc_decoder.hpp"
 #include "pipeline/stages/coding/ldpc_decoder/table_thread.hpp"
+#include "signal/codes/irig_codes.hpp"
 #include "signal/codes/nr_codes.hpp"
 #include "tests/support/coding_items.hpp"
 #include "tests/support/stage_under_test.hpp"
@@ -141,7 +142,7 @@ DecodedWords by_definition(const SentWords& sent, int most) {
 }
 
 TEST(LdpcAnyCode, EveryCodeKeepsTheBounds) {
-  for (const auto codes : {ldpc_codes(), nr_codes()})
+  for (const auto codes : {ldpc_codes(), irig_codes(), nr_codes()})
     for (const LdpcCode& code : codes) {
       EXPECT_LE(code.lift, kMostLift);
       EXPECT_LE(code.rows, kMostRows);
@@ -174,14 +175,31 @@ TEST(LdpcAnyCode, GivesWhatTheDefinitionGives) {
   }
 }
 
-TEST(LdpcAnyCode, EveryCodeOfNrRightsWhatNoiseHasTurned) {
-  for (const LdpcCode& code : nr_codes()) {
-    const SentWords sent(whole_code(code), 2, 4);
-    EXPECT_GT(std::ranges::count_if(sent.llr, [](float x) { return std::fabs(x) < 1; }), 0);
-    const DecodedWords is = decode_words(sent.llr, code.n(), fmt::format("{{code: {}}}", code.name));
-    EXPECT_EQ(is.bits, sent.bits) << code.name;
-    EXPECT_EQ(is.events, (std::vector<std::int64_t>{2, 0})) << code.name;
+TEST(LdpcAnyCode, WordsOfTelemetryAsTheDefinitionGives) {
+  // Some words are lost: SNR of a bit that is sent, for rates 1/2, 2/3 and 4/5.
+  const double snr_db[] = {1.35, 3.3, 4.95, 0.95, 3.0, 4.75};
+  std::int64_t failed = 0;
+  for (std::size_t i = 0; i < 6; ++i) {
+    const LdpcCode& code = irig_codes()[i];
+    const SentWords sent(whole_code(code), 3, snr_db[i], 5);
+    const DecodedWords expected = by_definition(sent, 50);
+    EXPECT_EQ(decode_words(sent.llr, code.n(), fmt::format("{{code: {}}}", code.name)), expected) << code.name;
+    EXPECT_GT(std::ranges::max(expected.iterations), 15) << code.name;
+    failed += expected.events[kFailed];
   }
+  EXPECT_GT(failed, 0);
+  EXPECT_LT(failed, 12);
+}
+
+TEST(LdpcAnyCode, EveryCodeRightsWhatNoiseHasTurned) {
+  for (const auto codes : {irig_codes(), nr_codes()})
+    for (const LdpcCode& code : codes) {
+      const SentWords sent(whole_code(code), 2, code.name.starts_with("irig") ? 6 : 4);
+      EXPECT_GT(std::ranges::count_if(sent.llr, [](float x) { return std::fabs(x) < 1; }), 0);
+      const DecodedWords is = decode_words(sent.llr, code.n(), fmt::format("{{code: {}}}", code.name));
+      EXPECT_EQ(is.bits, sent.bits) << code.name;
+      EXPECT_EQ(is.events, (std::vector<std::int64_t>{2, 0})) << code.name;
+    }
 }
 
 TEST(LdpcAnyCode, BitsMayBeSentInAnyOrder) {
@@ -326,6 +344,10 @@ TEST(LdpcAnyCode, ThreadsOfTheKernelGiveWhatTheProcessorGives) {
   }
   const SentWords plain(whole_code(*find_ldpc_code("80216e_2304_1_2")), 8, 1.2);
   EXPECT_EQ(by_threads(plain, 15), decode_words(plain.llr, 2304, "{}"));
+  for (const LdpcCode& code : irig_codes()) {
+    const SentWords sent(whole_code(code), 2, 10 * std::log10(2.0 * code.k() / code.n()) + 1.5);
+    EXPECT_EQ(by_threads(sent, 50), decode_words(sent.llr, code.n(), fmt::format("{{code: {}}}", code.name)));
+  }
 }
 
 TEST(LdpcAnyCode, ShapesFollowTheCode) {
@@ -345,7 +367,7 @@ TEST(LdpcAnyCode, ChoicesThatMakeNoCodeAreRefused) {
   const auto complaints = [&](const std::string& keys) {
     return testing::StageUnderTest(entry(), keys, {in}).complaints();
   };
-  EXPECT_THAT(complaints("{code: nr_bg3_z8}"), HasSubstr("code: 'nr_bg3_z8' is not one of 80216e_2304_1_2, nr_bg1_z2"));
+  EXPECT_THAT(complaints("{code: nr_bg3_z8}"), HasSubstr("code: 'nr_bg3_z8' is not one of 80216e_2304_1_2, irig"));
   EXPECT_THAT(complaints("{code: nr_bg1_z8, nr: {k: 10, e: 20}}"), HasSubstr("code: `nr` chooses the code"));
   EXPECT_THAT(complaints("{nr: {k: 10}}"), HasSubstr("nr.e: is required"));
   EXPECT_THAT(complaints("{nr: {k: 20, e: 10}}"), HasSubstr("nr.e: has to be more than k, 20"));

@@ -42,7 +42,9 @@
 /// is [user][t][bit], and each user has W_u words of its own: bit i of word w is element i W_u + w among the user's LLRs;
 /// each t has as many as its modulation has bits. An LLR of 0 is an erased bit, NaN counts as 0, infinities as
 /// +-kLargest. A bit that is sent several times has the sum of its LLRs, one that is not sent is erased, and filler is
-/// known. A posterior of 0 decides for bit 0. Keeps nothing between calls.
+/// known. A posterior of 0 decides for bit 0. With a marker, each word begins behind one, and W = floor(size / (marker +
+/// n)); LLRs of randomized words change their sign where the sequence has a one, and so do posterior and extrinsic, but
+/// not llr_out. Keeps nothing between calls.
 namespace iqd::ldpc_decoder {
 
 enum class Interleave : std::uint8_t { off, frame, user };
@@ -53,7 +55,8 @@ inline std::span<const std::string_view> enum_names(Interleave) {
 
 struct Config {
   WordChoice code{.code = "80216e_2304_1_2"};
-  std::int64_t iterations = 15;
+  FrameChoice frame{};
+  std::int64_t iterations = 0;  // 0: those of the code
   double scale = 0.75;
   bool early_stop = true;
   Interleave interleave = Interleave::off;
@@ -97,16 +100,21 @@ struct WordPlaces {
   std::int32_t row;    // LLRs of a point
   // What is behind the words of the item or user belongs to its last word.
   bool is_last;
-  std::int64_t size;     // LLRs of the item or user
-  std::int64_t coded;    // elements of its words
-  Alphabets antennas{};  // of a point of antennas
-  bool is_there = true;  // else the item has fewer words
+  std::int64_t size;        // LLRs of the item or user
+  std::int64_t coded;       // elements of its words
+  std::int32_t marker = 0;  // elements before bit 0 that belong to the word
+  Alphabets antennas{};     // of a point of antennas
+  bool is_there = true;     // else the item has fewer words
 
   IQD_HOST_DEVICE std::int64_t at(std::int64_t i) const noexcept {
     const std::int64_t e = first + i * step;
     if (bits == row) return begin + e;
     const auto in_point = static_cast<std::int32_t>(e % bits);
     return begin + e / bits * row + (antennas.most > 0 ? antennas.place_of(in_point) : in_point);
+  }
+  /// Calls f with the places of the marker's LLRs, every `each`-th from number `from`.
+  template <class F> IQD_HOST_DEVICE void for_marker(std::int64_t from, std::int64_t each, const F& f) const {
+    for (std::int64_t i = from; i < marker; i += each) f(at(i - marker));
   }
   /// Calls f with the places of LLRs that are in no word, every `each`-th from number `from`.
   template <class F> IQD_HOST_DEVICE void for_rest(std::int64_t from, std::int64_t each, const F& f) const {
@@ -135,7 +143,13 @@ struct Setup {
   bool mixed = false;
   std::int32_t tx = 0;
   Alphabets antennas{};  // unless the job has them
+  // What is sent with a word. Words that are interleaved have no marker.
+  std::int32_t marker = 0;
+  bool is_randomized = false;
+  WordSequence sequence{};
 
+  /// An LLR of element i of a word as one of the code's bit, or back.
+  IQD_HOST_DEVICE float turned(float llr, int i) const noexcept { return is_randomized && sequence.at(i) ? -llr : llr; }
   IQD_HOST_DEVICE WordPlaces mixed_places_of(std::int64_t word, std::int64_t n,
                                              const std::uint8_t* sent) const noexcept {
     const Alphabets of_item = antennas.with(sent ? sent + word / words * tx : nullptr, tx);
@@ -158,13 +172,14 @@ struct Setup {
     const std::int64_t begin = word / words * item, own = word % words;
     if (users == 0)
       return {.begin = begin,
-              .first = own * (step == 1 ? n : 1),
+              .first = own * (step == 1 ? marker + n : 1) + marker,
               .step = step,
               .bits = 1,
               .row = 1,
               .is_last = own == words - 1,
               .size = item,
-              .coded = words * n};
+              .coded = words * (marker + n),
+              .marker = marker};
     int u = 0;
     while (own >= of_user[u].end) ++u;
     const UserWords& user = of_user[u];
@@ -251,7 +266,7 @@ class Decoder {
   bool holds_crc(const float* posterior) const noexcept;
   /// The outputs of a word that an item does not have.
   void put_none(const Job& job, std::int64_t word, const WordPlaces& places) const noexcept;
-  /// Fills the soft outputs of what is behind an item's words.
+  /// Fills the soft outputs of a word's marker, and of what is behind an item's words.
   void put_rest(const Job& job, const WordPlaces& places) const noexcept;
   /// Decides the bits; false if the posterior of an information bit, or of one of the CRC, is 0.
   bool decide(const float* posterior, std::uint8_t* bits) const noexcept;

@@ -233,7 +233,7 @@ void Decoder::put_none(const Job& job, std::int64_t word, const WordPlaces& plac
 void Decoder::load(const void* llr, const WordPlaces& places, float* posterior) const noexcept {
   with_element([&](auto type) {
     const auto* const from = static_cast<const decltype(type)*>(llr);
-    const auto llr_at = [&](int i) { return usable_llr(as_float(from[places.at(i)])); };
+    const auto llr_at = [&](int i) { return usable_llr(setup_.turned(as_float(from[places.at(i)]), i)); };
     ways_.empty() ? load_whole(llr_at, posterior) : load_sent(llr_at, posterior);
   });
   if (layers_.chunk == 1) return;
@@ -296,7 +296,7 @@ void Decoder::put_soft(const Job& job, std::int64_t word, const WordPlaces& plac
     const auto* const llr = static_cast<const decltype(type)*>(job.llr);
     const auto put = [&](int n, float decided) {
       const std::int64_t at = places.at(n);
-      job.put(at, decided, usable_llr(as_float(llr[at])), setup_.unit);
+      job.put(at, setup_.turned(decided, n), usable_llr(as_float(llr[at])), setup_.unit);
       if (job.llr_out) job.llr_out[word * words_.n() + n] = decided * setup_.unit;
     };
     for (const Way& way : ways_) put(way.from, posterior[way.to]);
@@ -308,10 +308,12 @@ void Decoder::put_soft(const Job& job, std::int64_t word, const WordPlaces& plac
 void Decoder::put_rest(const Job& job, const WordPlaces& places) const noexcept {
   with_element([&](auto type) {
     const auto* const llr = static_cast<const decltype(type)*>(job.llr);
-    places.for_rest(0, 1, [&](std::int64_t at) {
+    const auto put = [&](std::int64_t at) {
       const float received = usable_llr(as_float(llr[at]));
       job.put(at, received, received, setup_.unit);
-    });
+    };
+    places.for_marker(0, 1, put);
+    places.for_rest(0, 1, put);
   });
 }
 

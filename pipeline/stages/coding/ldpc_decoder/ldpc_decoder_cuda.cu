@@ -39,12 +39,14 @@ __device__ float llr_at(const Setup& setup, const void* llr, std::int64_t at) {
   return __half2float(static_cast<const __half*>(llr)[at]);
 }
 
-/// Fills the soft outputs of what is behind an item's words.
+/// Fills the soft outputs of a word's marker, and of what is behind an item's words.
 __device__ void put_rest(const Setup& setup, const Job& job, const WordPlaces& places) {
-  places.for_rest(threadIdx.x, static_cast<std::int64_t>(blockDim.x), [&](std::int64_t at) {
+  const auto put = [&](std::int64_t at) {
     const float received = usable_llr(llr_at(setup, job.llr, at));
     job.put(at, received, received, setup.unit);
-  });
+  };
+  places.for_marker(threadIdx.x, static_cast<std::int64_t>(blockDim.x), put);
+  places.for_rest(threadIdx.x, static_cast<std::int64_t>(blockDim.x), put);
 }
 
 /// Fills the soft outputs of a word of `count` LLRs, and of what is behind an item's words; by all threads of a thread
@@ -56,7 +58,7 @@ template <class Decided> __device__ void put_soft(const Setup& setup, const Job&
     int place = n;
     const float posterior = decided(n, place);
     const std::int64_t at = places.at(place);
-    job.put(at, posterior, usable_llr(llr_at(setup, job.llr, at)), setup.unit);
+    job.put(at, setup.turned(posterior, place), usable_llr(llr_at(setup, job.llr, at)), setup.unit);
     if (job.llr_out) job.llr_out[word * count + place] = posterior * setup.unit;
   }
   put_rest(setup, job, places);
@@ -144,7 +146,7 @@ __global__ void __launch_bounds__(kMostLift) decode_any_words(const Setup setup,
   if (i == 0) words = *block.items * setup.words;
   for (int r = i; r <= table.rows; r += table.lift) first[r] = table.first[r];
   const WordPlaces places = setup.places_of(word, table.sent.count, block.job.sent);
-  const auto llr = [&](int n) { return llr_at(setup, block.job.llr, places.at(n)); };
+  const auto llr = [&](int n) { return setup.turned(llr_at(setup, block.job.llr, places.at(n)), n); };
   for (int p = i; places.is_there && p < table.bits; p += table.lift) posterior[p] = received(table.sent, p, llr);
   __syncthreads();
   if (word >= words) return;
@@ -224,12 +226,14 @@ __global__ void __launch_bounds__(kTallyThreads) count_words(const Setup setup, 
 }
 
 using Kernel = void (*)(Setup, Block);
-/// Null for a code that has no kernel of its own.
-template <int... kCode> Kernel kernel_for(const WordCode& words, std::integer_sequence<int, kCode...>) {
+/// Null for a code that has no kernel of its own, and for words that are framed.
+template <int... kCode>
+Kernel kernel_for(const Setup& setup, const WordCode& words, std::integer_sequence<int, kCode...>) {
   constexpr Kernel kernels[] = {decode_words<kCode>...};
   const auto codes = std::span(kLdpcCodes);
   const auto at = std::ranges::find(codes, words.code.name, &LdpcCode::name);
-  return words.is_plain() && at != codes.end() ? kernels[at - codes.begin()] : nullptr;
+  const bool is_framed = setup.marker > 0 || setup.is_randomized;
+  return words.is_plain() && !is_framed && at != codes.end() ? kernels[at - codes.begin()] : nullptr;
 }
 
 /// Constants of a code without a kernel of its own.
@@ -271,7 +275,7 @@ class Run final : public StageRun {
   Run(const Setup& setup, const WordCode& words)
       : setup_(setup),
         lift_(static_cast<unsigned>(words.code.lift)),
-        kernel_(kernel_for(words, std::make_integer_sequence<int, std::size(kLdpcCodes)>())) {
+        kernel_(kernel_for(setup, words, std::make_integer_sequence<int, std::size(kLdpcCodes)>())) {
     gpu::load_kernels("loading ldpc_decoder", count_words);
     if (kernel_ == nullptr)
       any_.emplace(words);

@@ -18,6 +18,10 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
     const PortShape& in = context.in[0];
     if (!check_code(config_.code, false, context.section)) return;
     code_ = *config_.code.words();
+    if (!check_frame(config_.frame, code_.code, context.section)) return;
+    const WordFrame frame = config_.frame.frame(code_.code);
+    if (!frame.marker.empty() && config_.interleave != Interleave::off)
+      return context.section.problem("asm", "words that are interleaved have no marker; remove the key");
     if (config_.interleave == Interleave::user) {
       if (!context.in[1].item.empty())
         return context.section.problem("interleave", "'user' takes no input 'modulation'");
@@ -27,15 +31,16 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
     }
     const bool by_user = setup_.users > 0;
     const std::int64_t elements = setup_.mixed ? in.item_size() / setup_.row * setup_.antennas.sum() : in.item_size();
-    const std::int64_t words = by_user ? setup_.of_user[setup_.users - 1].end : elements / code_.n();
+    const std::int64_t size = frame.size(code_.n());
+    const std::int64_t words = by_user ? setup_.of_user[setup_.users - 1].end : elements / size;
     if (in.axis != Axis::counted || !in.rows.empty() || words < 1)
       return context.section.problem(
-          "", fmt::format("needs items of at least {} LLRs, such as [word][n]; its input is {}", code_.n(), in.text()));
+          "", fmt::format("needs items of at least {} LLRs, such as [word][n]; its input is {}", size, in.text()));
     if (context.most_new > std::numeric_limits<std::int32_t>::max() / words)
       return context.section.problem(
           "", fmt::format("has too many words in a block; set a smaller `block`; its input is {}", in.text()));
     const bool interleaved = config_.interleave == Interleave::frame;
-    setup_.iterations = static_cast<int>(config_.iterations);
+    setup_.iterations = config_.iterations > 0 ? static_cast<int>(config_.iterations) : code_.code.iterations;
     setup_.scale = static_cast<float>(config_.scale);
     setup_.early_stop = config_.early_stop;
     setup_.element = in.element;
@@ -43,9 +48,11 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
     setup_.words = words;
     setup_.step = interleaved ? words : 1;
     setup_.most = context.most_new * words;
+    setup_.marker = static_cast<std::int32_t>(frame.marker.size());
+    setup_.is_randomized = frame.is_randomized;
     setup_.unit = in.llr_scale > 0 ? static_cast<float>(in.llr_scale) : 1.0f;
     context.scratch_bytes = Decoder::scratch_bytes(code_.code);
-    declare(context.out, code_, words, !by_user && !setup_.mixed && setup_.item == code_.n());
+    declare(context.out, code_, words, !by_user && !setup_.mixed && setup_.item == size);
     for (const std::size_t o : {kPosterior, kExtrinsic}) context.out[o].hold(Element::f32, in.item);
   }
 
@@ -137,7 +144,10 @@ class LdpcDecoderStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   code_fields(v, code);
-  v.field("iterations", iterations, {.help = "most iterations for a word", .low = 1, .high = 1000, .live = true});
+  frame_fields(v, frame);
+  v.field(
+      "iterations", iterations,
+      {.help = "most iterations for a word; 0: 15, or 50 with the codes irig_…", .low = 0, .high = 1000, .live = true});
   v.field("scale", scale,
           {.help = "factor of a check's message, which min-sum overestimates", .low = 0, .high = 1, .live = true});
   v.field("early_stop", early_stop, {.help = "end a word as soon as all its checks hold", .live = true});

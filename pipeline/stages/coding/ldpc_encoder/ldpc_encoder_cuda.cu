@@ -20,6 +20,10 @@ struct Job {
   int information;
   int known;  // information columns' bits, with CRC and filler
   SentBits sent;
+  const std::uint8_t* marker;  // [markers]
+  int markers;
+  bool is_randomized;
+  WordSequence sequence;
   std::int64_t of_item;
   const std::uint8_t* bits;
   std::uint8_t* words;
@@ -68,20 +72,27 @@ __global__ void encode_words(const Job job) {
     word[step.column * job.lift + i] = sum;
     __syncthreads();
   }
-  std::uint8_t* const out = job.words + blockIdx.x * static_cast<std::int64_t>(job.sent.count);
-  for (int turn = i; turn < job.sent.count; turn += job.lift)
-    out[job.sent.place_of(turn)] = word[job.sent.position_of(turn)];
+  std::uint8_t* const frame = job.words + blockIdx.x * static_cast<std::int64_t>(job.markers + job.sent.count);
+  for (int b = i; b < job.markers; b += job.lift) frame[b] = job.marker[b];
+  for (int turn = i; turn < job.sent.count; turn += job.lift) {
+    const int place = job.sent.place_of(turn);
+    const bool turned = job.is_randomized && job.sequence.at(place);
+    frame[job.markers + place] = word[job.sent.position_of(turn)] ^ static_cast<std::uint8_t>(turned);
+  }
 }
 
 class Run final : public StageRun {
  public:
-  Run(const WordEncoder& encoder, std::int64_t words_of_item)
+  Run(const WordEncoder& encoder, const WordFrame& frame, std::int64_t words_of_item)
       : code_(encoder.code()),
         blocks_(encoder.ldpc().blocks()),
         words_of_item_(words_of_item),
+        is_randomized_(frame.is_randomized),
+        markers_(static_cast<int>(frame.marker.size())),
         steps_(encoder.ldpc().steps()),
         terms_(encoder.ldpc().terms()),
-        crc_weights_(std::span<const std::uint32_t>(crc_weights(code_.crc, code_.k))) {
+        crc_weights_(std::span<const std::uint32_t>(crc_weights(code_.crc, code_.k))),
+        marker_(std::span(frame.marker)) {
     gpu::load_kernels("loading ldpc_encoder", encode_words);
   }
 
@@ -96,6 +107,10 @@ class Run final : public StageRun {
                   .information = code_.information(),
                   .known = code_.code.k(),
                   .sent = code_.sent,
+                  .marker = marker_.data(),
+                  .markers = markers_,
+                  .is_randomized = is_randomized_,
+                  .sequence = WordSequence(),
                   .of_item = words_of_item_,
                   .bits = reinterpret_cast<const std::uint8_t*>(io.in[0].data),
                   .words = reinterpret_cast<std::uint8_t*>(io.out[0].data),
@@ -109,9 +124,12 @@ class Run final : public StageRun {
   WordCode code_;
   int blocks_;
   std::int64_t words_of_item_;
+  bool is_randomized_;
+  int markers_;
   gpu::DeviceArray<LdpcEncoder::Step> steps_;
   gpu::DeviceArray<LdpcEncoder::Term> terms_;
   gpu::DeviceArray<std::uint32_t> crc_weights_;
+  gpu::DeviceArray<std::uint8_t> marker_;
 };
 
 }  // namespace

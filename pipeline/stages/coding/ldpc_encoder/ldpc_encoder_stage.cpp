@@ -14,6 +14,8 @@ class LdpcEncoderStage final : public ConfiguredStage<Config> {
     const PortShape& in = context.in[0];
     if (!check_code(config_.code, false, context.section)) return;
     const WordCode code = *config_.code.words();
+    if (!check_frame(config_.frame, code.code, context.section)) return;
+    frame_ = config_.frame.frame(code.code);
     if (in.axis != Axis::counted || !in.rows.empty() || in.item_size() < 1 || in.item_size() % code.information() != 0)
       return context.section.problem(
           "", fmt::format("needs items of {} bits or a multiple, such as [word][k]; its input is {}",
@@ -21,26 +23,32 @@ class LdpcEncoderStage final : public ConfiguredStage<Config> {
     encoder_ = std::make_shared<const WordEncoder>(code);
     context.scratch_bytes = encoder_->scratch_bytes();
     words_ = in.item_size() / code.information();
-    context.out[0].item = {{"bit", code.n()}};
+    context.out[0].item = {{"bit", frame_.size(code.n())}};
     if (words_ > 1) context.out[0].item.insert(context.out[0].item.begin(), {"word", words_});
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (auto* cuda = device_half<CudaHalf>(backend, "ldpc_encoder")) return cuda(*encoder_, words_);
-    return cpu_run([encoder = encoder_, of_item = words_](const StageIo& io) noexcept {
+    if (auto* cuda = device_half<CudaHalf>(backend, "ldpc_encoder")) return cuda(*encoder_, frame_, words_);
+    return cpu_run([encoder = encoder_, frame = frame_, of_item = words_](const StageIo& io) noexcept {
       const WordCode& code = encoder->code();
       const auto k = static_cast<std::size_t>(code.information()), n = static_cast<std::size_t>(code.n());
+      const auto size = static_cast<std::size_t>(frame.size(code.n()));
       const auto words = static_cast<std::size_t>(*io.in[0].count * of_item);
       const auto* const bits = io.in[0].row<const std::uint8_t>();
       auto* const coded = io.out[0].row<std::uint8_t>();
       const std::span scratch(reinterpret_cast<std::uint8_t*>(io.scratch), encoder->scratch_bytes());
-      for (std::size_t w = 0; w < words; ++w) encoder->encode({bits + w * k, k}, {coded + w * n, n}, scratch);
+      for (std::size_t w = 0; w < words; ++w) {
+        const std::span to(coded + w * size, size);
+        encoder->encode({bits + w * k, k}, to.last(n), scratch);
+        frame.close(to);
+      }
       *io.out[0].count = *io.in[0].count;
     });
   }
 
  private:
   std::shared_ptr<const WordEncoder> encoder_;
+  WordFrame frame_;
   std::int64_t words_ = 1;
 };
 
@@ -48,6 +56,7 @@ class LdpcEncoderStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   code_fields(v, code);
+  frame_fields(v, frame);
 }
 
 StageEntry entry() {

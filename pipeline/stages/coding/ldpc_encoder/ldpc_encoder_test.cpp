@@ -60,6 +60,25 @@ TEST(LdpcEncoder, WordsOfNrWithACrc) {
               encoder.encoded(std::span(bits).subspan(w * 476, 476)));
 }
 
+TEST(LdpcEncoder, WordsWithAMarkerAndASequence) {
+  const LdpcCode& code = *find_ldpc_code("irig_1024_2_3");
+  Bits bits = random_bits(2);
+  bits.resize(2 * 1024);
+  StageUnderTest bare(entry(), "{code: irig_1024_2_3}", {items_of({{"k", 1024}}, 2)});
+  StageUnderTest framed(entry(), "{code: irig_1024_2_3, asm: irig, randomize: ccsds}", {items_of({{"k", 1024}}, 2)});
+  EXPECT_EQ(framed.out().text(), "u8 [word up to 2][bit 1600]");
+  const auto words = bare.once<std::uint8_t>(bits, 0, 2, 2);
+  const WordFrame frame = FrameChoice{.marker = "irig", .randomize = Randomize::ccsds}.frame(code);
+  Bits expected;
+  for (const std::ptrdiff_t w : {0, 1}) {
+    Bits one(1600);
+    std::copy_n(words.begin() + w * 1536, 1536, one.begin() + 64);
+    frame.close(one);
+    expected.insert(expected.end(), one.begin(), one.end());
+  }
+  EXPECT_EQ(framed.once<std::uint8_t>(bits, 0, 2, 2), expected);
+}
+
 TEST(LdpcEncoder, ItemsOfSeveralWords) {
   const Bits bits = random_bits(4);
   StageUnderTest words(entry(), "{}", {items_of({{"k", kCode.k()}}, 4)});

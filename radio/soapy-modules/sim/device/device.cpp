@@ -28,7 +28,8 @@ const std::initializer_list<std::string_view> kArguments{
     "users", "radius", "spread", "jitter", "powers", "motion", "phase", "chip_rate", "interval", "coding", "id", "deviation", "left", "right", "amplitude",
     "stereo", "emphasis", "symbol_rate", "timing", "alpha", "differential", "late_every", "late_lost",
     "disconnect_every", "hang_close_at", "clock_ppm", "unlock_at", "front_end", "unlock_for", "direct_buffers", "hang_open",
-    "gain_step", "iq_gain_db", "dc", "phase_noise", "echo", "echo_delay", "nr_k", "nr_e", "nr_rv", "nr_graph", "crc"};
+    "gain_step", "iq_gain_db", "dc", "phase_noise", "echo", "echo_delay", "nr_k", "nr_e", "nr_rv", "nr_graph", "crc",
+    "asm", "randomize", "payload_bits"};
 // clang-format on
 
 void warn_of_unknown(const Arguments& args) {

@@ -28,4 +28,12 @@ std::optional<WordCode> word_code(const Arguments& args) {
   return choice.words();
 }
 
+WordFrame word_frame(const Arguments& args, const LdpcCode& code) {
+  const FrameChoice choice{
+      .marker = args.text("asm", "none"),
+      .randomize = static_cast<Randomize>(args.choice("randomize", "off", enum_names(Randomize{})))};
+  if (const auto fault = choice.fault(code)) refuse("asm", choice.marker, *fault);
+  return choice.frame(code);
+}
+
 }  // namespace iqd::sim

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/files/npy.hpp"
+#include "radio/soapy-modules/sim/scenarios/code_arguments.hpp"
 #include "radio/soapy-modules/sim/scenarios/noise.hpp"
 #include "radio/soapy-modules/sim/scenarios/propagation.hpp"
 #include "radio/soapy-modules/sim/scenarios/scenario.hpp"
@@ -19,6 +20,7 @@ namespace {
 constexpr std::int64_t kTelemetryPiece = 2048;  // samples that pass through all steps before the next ones
 constexpr int kMostBitPpm = 1000;
 constexpr std::int64_t kMostRays = 512;
+constexpr std::int64_t kMostPayloadBits = 1 << 20;
 
 double number_in(const Arguments& args, const std::string& key, int low, int high) {
   const double value = args.number(key, 0);
@@ -65,14 +67,30 @@ std::vector<Ray> rays_of_argument(const std::string& channel, double rate_hz) {
   return {rays.begin(), rays.end()};
 }
 
+/// Null without a code.
+std::shared_ptr<const PacketPayload> coded_payload(const Arguments& args, std::int64_t bits, int order) {
+  const auto code = word_code(args);
+  if (!code) return nullptr;
+  auto payload = std::make_shared<const PacketPayload>(bits, *code, word_frame(args, code->code), order);
+  if (payload->words() == 0)
+    refuse("payload_bits", std::to_string(bits),
+           "a word of the code needs " + std::to_string(code->n()) + " and its marker");
+  return payload;
+}
+
 Transmission::Options options_of(const Arguments& args) {
   const std::string payload = args.text("payload", "pn15");
   if (payload != "pn9" && payload != "pn15" && payload != "pn23")
     refuse("payload", payload, "expected pn9, pn15 or pn23");
-  return {.order = std::stoi(payload.substr(2)),
+  const std::int64_t bits = args.count("payload_bits", PacketFormat{}.payload_bits, 2, kMostPayloadBits);
+  if (bits % 2 != 0) refuse("payload_bits", args.text("payload_bits", ""), "expected an even number");
+  const int order = std::stoi(payload.substr(2));
+  return {.order = order,
           .gap = args.count("gap", 0, 0, std::int64_t{1} << 32),
           .fading_db = number_in(args, "fading", 0, 40),
-          .seed = seed_of(args)};
+          .seed = seed_of(args),
+          .payload_bits = bits,
+          .coded = coded_payload(args, bits, order)};
 }
 
 void turn(std::span<cf32> samples, std::span<const cf32> by) noexcept {

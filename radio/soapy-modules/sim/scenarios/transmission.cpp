@@ -17,10 +17,13 @@ using soqpsk::Modulator;
 
 Transmission::Transmission(const Options& options)
     : options_(options),
+      format_{.payload_bits = options.payload_bits},
       sequence_(options.order),
       modulator_(format_.samples_per_bit),
       pilot_(format_.pilot()),
-      loaded_(std::numeric_limits<std::int64_t>::min()) {}
+      loaded_(std::numeric_limits<std::int64_t>::min()) {
+  if (options.coded) for_code_.resize(options.coded->scratch_bytes());
+}
 
 void Transmission::write(std::int64_t first, std::span<cf32> out) {
   const std::int64_t length = format_.samples();
@@ -59,11 +62,26 @@ void Transmission::load(std::int64_t packet) {
 }
 
 void Transmission::append_payload(std::int64_t packet, std::int64_t first, std::int64_t count) {
+  if (options_.coded) {
+    const auto from = coded_payload(packet).begin() + first;
+    bits_.insert(bits_.end(), from, from + count);
+    return;
+  }
   std::uint32_t state = sequence_.state_at(packet * format_.payload_bits + first);
   for (std::int64_t i = 0; i < count; ++i) {
     bits_.push_back(static_cast<std::uint8_t>(sequence_.bit(state)));
     state = sequence_.next(state);
   }
+}
+
+const std::vector<std::uint8_t>& Transmission::coded_payload(std::int64_t packet) {
+  CodedPayload& payload = coded_[static_cast<std::size_t>(packet & 1)];
+  if (payload.packet != packet) {
+    payload.bits.resize(static_cast<std::size_t>(options_.coded->bits()));
+    options_.coded->make(packet, payload.bits, for_code_);
+    payload.packet = packet;
+  }
+  return payload.bits;
 }
 
 void Transmission::write_packet(std::int64_t offset, std::span<cf32> out) const {
