@@ -312,6 +312,13 @@ def stage(entry: Literal["soqpsk_detector"], /, *, differential: bool = ..., llr
     'decides the bits of SOQPSK packets'
 
 @overload
+def stage(entry: Literal["packet_quality"], /, *, kind: str | float | bool = ..., payload: int = ...,
+          payload_bits: int = ..., preamble: str | float | bool = ..., repeats: int = ...,
+          samples_per_bit: int = ..., sync_word: str | float | bool = ..., word: int = ..., name: str = ...,
+          from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
+    'estimates the bit error probability of packets, and frames their bits with it'
+
+@overload
 def stage(entry: Literal["ber_meter"], /, *, sequence: str | float | bool, modulation: Any = ..., words: Any = ...,
           name: str = ..., from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     'counts bit and packet errors against a known sequence'

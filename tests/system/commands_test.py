@@ -148,7 +148,7 @@ class Commands(iqd.SystemTest):
         before = {**dict.fromkeys(real, ["complex_to_mag"]), **{name: RECEIVER[:n] for n, name in enumerate(RECEIVER)},
                   **{name: FRONT_END[:n] for n, name in enumerate(FRONT_END)},
                   **{name: FRONT_END for name in samples if name.endswith("_detector") and name not in RECEIVER},
-                  "ldpc_decoder": [*FRONT_END, "mtt_detector"],
+                  "packet_quality": RECEIVER[:4], "ldpc_decoder": [*FRONT_END, "mtt_detector"],
                   **{name: [*FRONT_END, "mtt_detector", "ldpc_decoder"] for name in ("ldpc_encoder", "failed_frames", "pack_bits")},
                   "ofdm_clock": FRONT_END[:2], "mimo_modulation": FRONT_END[:2], "noma_slots": NOMA[:2], "noma_channel_estimator": NOMA_SMALL, "lls_detector": NOMA, "apsm_detector": NOMA}
         for name in samples:

@@ -353,8 +353,7 @@ publish:
             self.assertEqual(len(processes_of(daemon.process.pid)), 1)
             self.assertLessEqual(after[1], before[1] + 2, (before, after))
             self.assertLessEqual(after[2], before[2], (before, after))
-            if not iqd.SANITIZED:
-                self.assertLess(after[0] - before[0], 8 << 20, (before, after))
+            self.assertLess(after[0] - before[0], 8 << 20, (before, after))
             print(f"{reloads} reloads: {(after[0] - before[0]) / 1e6:.2f} MB more", file=sys.stderr)
             self.assertEqual(daemon.stop(), 0, daemon.text)
             self.assertConserved(daemon.final[0])
