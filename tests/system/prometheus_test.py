@@ -35,6 +35,7 @@ stages:
   - equalizer: {{kinds: [fde1, fde2]}}
   - soqpsk_detector:
   - ber_meter: {{from: soqpsk_detector.bits, sequence: pn23}}
+  - packet_quality: {{from: soqpsk_detector.soft}}
   - ofdm_modulator: {{from: source, code: 80216e_2304_1_2}}
   - ofdm_sync:
   - ofdm_demod:

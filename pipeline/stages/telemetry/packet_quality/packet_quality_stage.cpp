@@ -200,7 +200,10 @@ StageEntry entry() {
             .nested = true,
             .example = {{"kind", 2}, {"bit", 6144}}},
            {.name = "failed", .elements = {Element::u8}, .dims = "[packet][word]", .optional = true, .nested = true}},
-      .outputs = {{.name = "bep"}, {.name = "segments"}, {.name = "dqm", .fact = "dqm"}, {.name = "frames"}},
+      .outputs = {{.name = "bep"},
+                  {.name = "segments"},
+                  {.name = "dqm", .fact = "dqm", .levels = true},
+                  {.name = "frames"}},
       .make = make_stage<PacketQualityStage>,
       .sample = "packet_quality: {payload: 4096}",
       .tolerance = 1e-4};
