@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,7 +14,9 @@
 #include "base/element.hpp"
 #include "config/fields.hpp"
 #include "pipeline/stage/cuda_half.hpp"
+#include "pipeline/stages/telemetry/loop.hpp"
 #include "signal/formats/packet_format.hpp"
+#include "signal/formats/soqpsk.hpp"
 
 /// Five ways to undo a packet's channel. r_h(k) = sum h(n) h*(n-k) is the channel's autocorrelation, N the noise's
 /// variance:
@@ -54,9 +57,24 @@ constexpr bool linear(Kind kind) noexcept {
   return kind <= Kind::cma;
 }
 
+/// Decisions sharpen the channel.
+enum class Track : std::uint8_t {
+  off,
+  refine,  // a packet is equalized and decided, and gives one channel, with which it is equalized once more
+};
+inline std::span<const std::string_view> enum_names(Track) {
+  static constexpr std::string_view names[] = {"off", "refine"};
+  return names;
+}
+/// At each end of a packet, bits whose samples have no share in that channel: the bits around the packet are unknown.
+inline constexpr std::int64_t kEndBits = 16;
+inline constexpr float kFitLoad = 1;               // of its equations' diagonal, in units of the signal's power
+inline constexpr std::int64_t kLeastPayload = 64;  // bits, to track
+
 struct Config {
   PacketFormat format;
   std::vector<std::string> kinds;
+  Track track = Track::off;
   double cma_step = 0.05;
   std::int64_t cma_iterations = 12;
   bool cma_given = false;
@@ -81,6 +99,11 @@ struct Setup {
   std::int64_t size = 0;         // N, of the transform over a window
   std::vector<float> detection;  // D(k), N bins
   std::vector<float> psi;        // Psi(k), N bins, mean 1
+
+  Track track = Track::off;  // the rest is needed unless it is off
+  telemetry::Gains gains{};
+  std::vector<float> pilot;  // -1 and 1
+  std::optional<soqpsk::Modulator> modulator;
 
   bool wants(Kind kind) const noexcept {
     for (const Output& o : outputs)

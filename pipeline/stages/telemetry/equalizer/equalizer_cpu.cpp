@@ -7,6 +7,7 @@
 
 #include "pipeline/stages/arithmetic.hpp"
 #include "pipeline/stages/telemetry/equalizer/normal_equations_cpu.hpp"
+#include "pipeline/stages/telemetry/equalizer/refinement_cpu.hpp"
 #include "signal/filters/scratch.hpp"
 
 // Plain loops, compiled once for each CPU instruction set: the compiler vectorizes them.
@@ -69,6 +70,7 @@ class Work {
         taps_(scratch.take<cf32>(kTaps)),
         equations_(scratch) {
     if (setup.wants(Kind::cma)) descent_memory_.emplace(setup, scratch);
+    if (setup.track != Track::off) refinement_.emplace(setup, scratch);
   }
 
   /// `descent` is needed for cma alone.
@@ -77,13 +79,16 @@ class Work {
     filter_ = &filter;
     packet_ = &packet;
     scaled_.load(packet, unit);
+    if (refinement_) refine();
     filter.transform(scaled_.samples(), window_);
     if (s_.count_linear() > 0) make_linear(descent);
     if (s_.wants(Kind::fde1) || s_.wants(Kind::fde2)) make_inverses();
   }
 
  private:
+  void refine() noexcept;
   void make_linear(const std::optional<Descent>& descent) noexcept;
+  void transform_channel() noexcept;
   void make_inverses() noexcept;
   void deliver_taps(Kind kind) const noexcept;
   void deliver(Kind kind) const noexcept;
@@ -102,7 +107,17 @@ class Work {
   cf32* taps_;
   NormalEquations equations_;
   std::optional<DescentMemory> descent_memory_;
+  std::optional<Refinement> refinement_;
 };
+
+/// Whatever the kinds are, the decisions are those of fde1 with the detection filter.
+void Work::refine() noexcept {
+  filter_->transform(scaled_.samples(), window_);
+  transform_channel();
+  HWY_DYNAMIC_DISPATCH(invert)(channel_, scaled_.noise(), response_, s_.size);
+  filter_->run(window_, response_, true, buffers_, refinement_->draft());
+  refinement_->run(scaled_.samples(), scaled_.channel());
+}
 
 void Work::make_linear(const std::optional<Descent>& descent) noexcept {
   equations_.set_channel(scaled_.channel());
@@ -118,8 +133,12 @@ void Work::make_linear(const std::optional<Descent>& descent) noexcept {
   deliver_taps(Kind::cma);
 }
 
-void Work::make_inverses() noexcept {
+void Work::transform_channel() noexcept {
   filter_->transform_taps({scaled_.channel(), kChannelTaps}, kChannelFirst, buffers_, channel_);
+}
+
+void Work::make_inverses() noexcept {
+  transform_channel();
   if (s_.wants(Kind::fde1)) {
     HWY_DYNAMIC_DISPATCH(invert)(channel_, scaled_.noise(), response_, s_.size);
     deliver(Kind::fde1);

@@ -70,6 +70,7 @@ class EqualizerStage final : public ConfiguredStage<Config> {
     setup_.cma_iterations = config_.cma_iterations;
     setup_.zf_load = static_cast<float>(config_.zf_load);
     setup_.most = context.in[0].most;
+    set_tracking(context);
     setup_.size = transform_size(setup_.format);
     shape_outputs(context.out[0], context.out[1]);
     context.scratch_bytes = Equalizer::scratch_bytes(setup_);
@@ -79,11 +80,23 @@ class EqualizerStage final : public ConfiguredStage<Config> {
     Setup setup = setup_;
     setup.detection = floats(soqpsk::detection_response(setup.size, setup.format.samples_per_bit));
     setup.psi = floats(soqpsk::power_spectrum(setup.size, setup.format.samples_per_bit));
+    if (setup.track != Track::off) setup.modulator.emplace(setup.format.samples_per_bit);
     if (auto* cuda = device_half<CudaHalf>(backend, "equalizer")) return cuda(setup);
     return cpu_run([equalizer = Equalizer(std::move(setup))](const StageIo& io) noexcept { run_cpu(equalizer, io); });
   }
 
  private:
+  void set_tracking(const ShapeContext& context) {
+    setup_.track = config_.track;
+    if (setup_.track == Track::off) return;
+    if (setup_.format.payload_bits < kLeastPayload)
+      context.section.problem("track", fmt::format("needs a payload of {} bits; `payload_bits` is {}", kLeastPayload,
+                                                   setup_.format.payload_bits));
+    setup_.gains = telemetry::gains_of(telemetry::usual_bandwidth(context.in[0]), 2);
+    setup_.pilot.clear();
+    for (const std::uint8_t bit : setup_.format.pilot()) setup_.pilot.push_back(bit != 0 ? 1.0f : -1.0f);
+  }
+
   void shape_outputs(PortShape& symbols, PortShape& taps) const {
     Dim kinds{"kind", std::ssize(setup_.outputs), {}};
     Dim linear_kinds{"kind", setup_.count_linear(), {}};
@@ -128,6 +141,8 @@ void Config::fields(FieldVisitor& v) {
           {.help = "diagonal loading of zf, times the channel's energy", .low = 0, .high = 1, .live = true});
   v.field("detection_filter", detection_filter,
           {.help = "on or off for all kinds, or a list with one for each", .live = true});
+  v.field("track", track,
+          {.help = "refine: decide a packet's bits, estimate the channel from all of them, and equalize once more"});
   telemetry::packet_fields(v, format);
 }
 

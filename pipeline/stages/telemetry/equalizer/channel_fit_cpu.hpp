@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: the iqd authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "pipeline/stages/telemetry/equalizer/equalizer.hpp"
+#include "signal/estimates/hermitian_system.hpp"
+#include "signal/filters/scratch.hpp"
+
+/// A channel from decided bits, on the CPU.
+namespace iqd::equalizer {
+
+/// Sums over samples of a packet, for each tap i:
+///
+///   own = sum of p*(n + 12) p(n + 12 - i)    received = sum of p*(n + 12 - i) x(n)
+struct LagSums {
+  alignas(64) float own_re[kChannelTaps];
+  alignas(64) float own_im[kChannelTaps];
+  alignas(64) float received_re[kChannelTaps];
+  alignas(64) float received_im[kChannelTaps];
+};
+
+/// h = (X^H X + (rho + 1) I)^-1 (X^H x + rho h0), X[n][m] = p(n - m): p is the signal of the bits, x what was received
+/// of it with the phase taken off, h0 the channel before. In a lane's scratch.
+class ChannelFit {
+ public:
+  ChannelFit(const Setup& setup, Scratch& scratch);
+
+  /// Makes p of bits begin … end - 1 of a packet, from Decisions::bits().
+  void modulate(const std::uint8_t* bits, std::int64_t begin, std::int64_t end) noexcept;
+  /// Takes x(begin) … x(end - 1); x(0) is the packet's first sample.
+  void take(const cf32* x, std::int64_t begin, std::int64_t end) noexcept;
+  /// Replaces the channel, [38], by that of samples begin … end - 1, which have been taken. p is needed at
+  /// begin - 25 … end + 11. A channel that is not finite is discarded.
+  void fit(std::int64_t begin, std::int64_t end, float rho, cf32* channel) noexcept;
+
+ private:
+  void set_equations(std::int64_t begin, std::int64_t end, float rho, const cf32* before) noexcept;
+
+  const Setup& s_;
+  float* p_re_;
+  float* p_im_;
+  float* x_re_;
+  float* x_im_;
+  float* h_re_;
+  float* h_im_;
+  LagSums* sums_;
+  HermitianSystem system_;
+};
+
+}  // namespace iqd::equalizer
