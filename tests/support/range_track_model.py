@@ -10,7 +10,7 @@ ENDS = 16  # bits at each end of a packet without a share in a channel
 
 
 def decided(bits):
-    """p(0) … of these bits [6336]; before the packet the preamble goes on."""
+    """p(0) … of these bits [6336]; before the packet the preamble continues."""
     return model.modulate(np.concatenate([model.bits_of("CD98"), bits]))[2 * model.PERIOD:]
 
 

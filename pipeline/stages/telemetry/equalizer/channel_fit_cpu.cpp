@@ -113,8 +113,7 @@ constexpr float kLeastPivot = 0.25f;  // none is below 1, apart from rounding
 }  // namespace
 
 ChannelFit::ChannelFit(const Setup& setup, Scratch& scratch) : s_(setup), system_(kChannelTaps, 1, scratch) {
-  for (float** plane : {&p_re_, &p_im_, &x_re_, &x_im_})
-    *plane = scratch.take<float>(setup.format.samples());
+  for (float** plane : {&p_re_, &p_im_, &x_re_, &x_im_}) *plane = scratch.take<float>(setup.format.samples());
   for (float** row : {&h_re_, &h_im_}) *row = scratch.take<float>(system_.most_pitch());
   sums_ = scratch.take<LagSums>(1);
 }
@@ -162,10 +161,10 @@ void ChannelFit::set_equations(std::int64_t begin, std::int64_t end, float rho, 
     const float *const re = system_.re(j), *const im = system_.im(j);
     float *const to_re = system_.re(j + 1), *const to_im = system_.im(j + 1);
     for (std::int64_t i = j; i + 1 < kChannelTaps; ++i) {
-      to_re[i + 1] = re[i] + (p_re_[in - i] * in_re + p_im_[in - i] * in_im) -
-                     (p_re_[out - i] * out_re + p_im_[out - i] * out_im);
-      to_im[i + 1] = im[i] + (p_re_[in - i] * in_im - p_im_[in - i] * in_re) -
-                     (p_re_[out - i] * out_im - p_im_[out - i] * out_re);
+      to_re[i + 1] =
+          re[i] + (p_re_[in - i] * in_re + p_im_[in - i] * in_im) - (p_re_[out - i] * out_re + p_im_[out - i] * out_im);
+      to_im[i + 1] =
+          im[i] + (p_re_[in - i] * in_im - p_im_[in - i] * in_re) - (p_re_[out - i] * out_im - p_im_[out - i] * out_re);
     }
   }
   for (std::int64_t i = 0; i < kChannelTaps; ++i) {

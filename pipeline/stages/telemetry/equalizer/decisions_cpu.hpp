@@ -23,7 +23,7 @@ class Decisions {
   /// False if the amplitude is 0, or if a symbol so far was not finite.
   bool good() const noexcept;
 
-  /// 0 or 1. `Modulator` may read those around the packet: before it the preamble goes on, behind it are zeros.
+  /// 0 or 1. `Modulator` may read those around the packet: before it the preamble continues, behind it are zeros.
   const std::uint8_t* bits() const noexcept { return bits_; }
   /// exp(-j theta) of each pair of bits.
   const cf32* phasors() const noexcept { return phasors_; }

@@ -13,8 +13,11 @@
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/equalizer/descend.cuh"
 #include "pipeline/stages/telemetry/equalizer/equalizer.hpp"
+#include "pipeline/stages/telemetry/equalizer/fit_channels.cuh"
+#include "pipeline/stages/telemetry/equalizer/follow_drafts.cuh"
 #include "pipeline/stages/telemetry/equalizer/make_symbols.cuh"
 #include "pipeline/stages/telemetry/equalizer/solve_systems.cuh"
+#include "signal/filters/scratch.hpp"
 
 namespace iqd::equalizer {
 namespace {
@@ -64,25 +67,30 @@ class Run final : public StageRun {
         half_roots_(roots(static_cast<int>(kSize), kSymbolThreads)),
         detection_(std::span<const float>(setup.detection)),
         psi_(std::span<const float>(setup.psi)),
+        pilot_(std::span<const float>(setup.pilot)),
+        waveform_(setup.modulator ? setup.modulator->table() : std::span<const cf32>()),
+        track_(setup.track),
         descend_(make_kernel(
             descend, kDescendThreads, sizeof(DescendMemory),
             count_blocks(static_cast<int>(setup.format.samples())) * kBlock * std::int64_t{sizeof(Complex32)})),
         symbols_(
             make_kernel(make_symbols, kSymbolThreads, sizeof(SymbolMemory), kHalf * std::int64_t{sizeof(BinPair)})) {
     fix(setup);
-    gpu::load_kernels("loading equalizer", solve_systems);
+    gpu::load_kernels("loading equalizer", solve_systems, follow_drafts, fit_channels);
   }
 
   std::size_t device_scratch_bytes() const noexcept override {
     const std::int64_t factor = solver_groups_ * kSolvers * kSystem * kColumn * std::int64_t{sizeof(Complex64)};
     const std::int64_t spectra = groups_ * std::max(descend_.spectrum, symbols_.spectrum);
-    return taps_bytes() + static_cast<std::size_t>(std::max(factor, spectra));
+    return taps_bytes() + hold_refined(nullptr).bytes + static_cast<std::size_t>(std::max(factor, spectra));
   }
 
   void enqueue(const StageIo& io, StreamView view) const noexcept override {
     Job job = job_of(io);
     const cudaStream_t stream = gpu::stream_of(view);
-    std::byte* const behind = io.device_scratch + taps_bytes();
+    const Refined refined = hold_refined(io.device_scratch + taps_bytes());
+    std::byte* const behind = io.device_scratch + taps_bytes() + refined.bytes;
+    if (track_ != Track::off) refine(job, refined, behind, stream);
     if (job.solve_zf || job.solve_mmse) {
       job.factor = reinterpret_cast<Complex64*>(behind);
       const unsigned groups = gpu::groups_of(job.most * systems(), kSolvers);
@@ -93,8 +101,19 @@ class Run final : public StageRun {
   }
 
  private:
+  /// What refining leaves for the kernels behind it, in scratch.
+  struct Refined {
+    Complex32* phasors;
+    Complex32* channel;
+    unsigned* decided;
+    std::int32_t* usable;
+    std::size_t bytes;  // of all
+  };
+
   void fix(const Setup& setup);
   Job job_of(const StageIo& io) const noexcept;
+  Refined hold_refined(std::byte* memory) const noexcept;
+  void refine(Job& job, const Refined& refined, std::byte* scratch, cudaStream_t stream) const noexcept;
 
   std::int64_t systems() const noexcept { return fixed_.solve_zf + fixed_.solve_mmse; }
   std::size_t taps_bytes() const noexcept {
@@ -117,6 +136,9 @@ class Run final : public StageRun {
   gpu::DeviceArray<Complex32> half_roots_;
   gpu::DeviceArray<float> detection_;
   gpu::DeviceArray<float> psi_;
+  gpu::DeviceArray<float> pilot_;
+  gpu::DeviceArray<cf32> waveform_;
+  Track track_;
   Kernel descend_;
   Kernel symbols_;
 };
@@ -140,9 +162,43 @@ void Run::fix(const Setup& setup) {
   fixed_.zf_load = setup.zf_load;
   fixed_.step = setup.cma_step / static_cast<float>(setup.format.samples());
   fixed_.iterations = static_cast<int>(setup.cma_iterations);
-  fixed_.kinds = static_cast<int>(setup.outputs.size());
+  fixed_.kinds = fixed_.made = static_cast<int>(setup.outputs.size());
   fixed_.linear_kinds = static_cast<int>(setup.count_linear());
   std::copy(setup.outputs.begin(), setup.outputs.end(), fixed_.outputs);
+  fixed_.pilot = pilot_.data();
+  fixed_.waveform = reinterpret_cast<const Complex32*>(waveform_.data());
+  fixed_.pilot_bits = static_cast<int>(setup.pilot.size());
+  fixed_.period = static_cast<int>(setup.format.period_bits());
+  fixed_.gains = setup.gains;
+}
+
+Run::Refined Run::hold_refined(std::byte* memory) const noexcept {
+  if (track_ == Track::off) return {};
+  Scratch scratch(memory);
+  Refined held{};
+  held.phasors = scratch.take<Complex32>(most_ * (fixed_.bits / 2));
+  held.channel = scratch.take<Complex32>(most_ * kChannelTaps);
+  held.decided = scratch.take<unsigned>(most_ * ((fixed_.bits + 31) / 32));
+  held.usable = scratch.take<std::int32_t>(most_);
+  held.bytes = gpu::round_256(scratch.bytes());
+  return held;
+}
+
+/// Replaces the job's channels, and has its windows turned.
+void Run::refine(Job& job, const Refined& refined, std::byte* scratch, cudaStream_t stream) const noexcept {
+  job.held_phasors = refined.phasors;
+  job.fitted = refined.channel;
+  job.decided = refined.decided;
+  job.usable = refined.usable;
+  Job draft = job;
+  draft.made = 1;
+  draft.outputs[0] = {Kind::fde1, true};
+  draft.taps = nullptr;
+  put(symbols_, draft, scratch, stream);
+  follow_drafts<<<std::max(gpu::groups_of(job.most, kFollowed), 1u), kFollowed, 0, stream>>>(job);
+  fit_channels<<<std::max(static_cast<unsigned>(job.most), 1u), kFitThreads, 0, stream>>>(job);
+  job.channel = refined.channel;
+  job.turned = true;
 }
 
 Job Run::job_of(const StageIo& io) const noexcept {

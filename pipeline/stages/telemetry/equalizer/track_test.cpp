@@ -96,7 +96,8 @@ bool finite(const Values& values) {
 
 /// Memory for something in a lane's scratch, filled with NaN.
 template <class T> struct InScratch {
-  explicit InScratch(const Setup& setup) : memory(bytes(setup), std::byte{0xff}), scratch(memory.data()), is(setup, scratch) {}
+  explicit InScratch(const Setup& setup)
+      : memory(bytes(setup), std::byte{0xff}), scratch(memory.data()), is(setup, scratch) {}
   static std::size_t bytes(const Setup& setup) {
     Scratch count(nullptr);
     const T counted(setup, count);
@@ -124,7 +125,8 @@ TEST(Decisions, FollowAPhaseThatTurns) {
   EXPECT_TRUE(decisions.is.good());
   EXPECT_TRUE(std::equal(packet.bits.begin(), packet.bits.end(), decisions.is.bits()));
   for (std::int64_t k = 2000; k < format.bits(); k += 2)
-    ASSERT_LT(std::abs(Complex(decisions.is.phasors()[k / 2]) - std::polar(1.0, -kTurn * static_cast<double>(k))), 2e-3);
+    ASSERT_LT(std::abs(Complex(decisions.is.phasors()[k / 2]) - std::polar(1.0, -kTurn * static_cast<double>(k))),
+              2e-3);
   symbols[at(format.bits() - 1)] = {0, kNotANumber};
   decisions.is.begin(symbols.data());
   decisions.is.follow(symbols.data(), 0, format.bits());
@@ -136,7 +138,8 @@ TEST(Decisions, FollowAPhaseThatTurns) {
 }
 
 /// The least squares of ChannelFit, by Gauss's elimination in double precision.
-Signal fitted(const Signal& p, const Signal& x, std::int64_t begin, std::int64_t end, double rho, const Signal& before) {
+Signal fitted(const Signal& p, const Signal& x, std::int64_t begin, std::int64_t end, double rho,
+              const Signal& before) {
   std::vector<Signal> rows(at(kChannelTaps), Signal(at(kChannelTaps + 1)));
   const auto column = [&](std::int64_t n, std::int64_t i) { return p[at(n - kChannelFirst - i)]; };
   for (std::int64_t i = 0; i < kChannelTaps; ++i) {
@@ -168,7 +171,7 @@ TEST(ChannelFit, SolvesItsEquations) {
   std::vector<std::uint8_t> bits(4 + packet.bits.size() + 5);
   std::copy_n(decisions.is.bits() - 4, 4, bits.begin());
   std::copy(packet.bits.begin(), packet.bits.end(), bits.begin() + 4);
-  // The preamble goes on before the packet.
+  // The preamble continues before the packet.
   std::vector<std::uint8_t> longer(packet.bits.begin(), packet.bits.begin() + format.period_bits());
   longer.insert(longer.end(), packet.bits.begin(), packet.bits.end());
   Signal p = soqpsk::modulate(longer, 2);
@@ -279,7 +282,8 @@ TEST(Track, EdgeValues) {
             Values(at(format.bits())));
   EXPECT_EQ(run_with(plain, [](Case& c) { std::fill(c.channel.begin(), c.channel.end(), cf32()); }),
             Values(at(format.bits())));
-  for (const cf32 v : run_with(plain, [](Case& c) { c.window.back() = {kNotANumber, 0}; })) EXPECT_TRUE(std::isnan(v.real()));
+  for (const cf32 v : run_with(plain, [](Case& c) { c.window.back() = {kNotANumber, 0}; }))
+    EXPECT_TRUE(std::isnan(v.real()));
 }
 
 std::string complaints_of(const std::string& keys, std::int64_t payload_bits) {
@@ -294,8 +298,8 @@ std::string complaints_of(const std::string& keys, std::int64_t payload_bits) {
   };
   const PacketFormat format = packets_of(payload_bits);
   return StageUnderTest(entry(), "{kinds: [fde1], payload_bits: " + std::to_string(payload_bits) + ", " + keys + "}",
-                        {port(Element::cf32, {{"sample", format.window()}}), port(Element::cf32, {{"tap", kChannelTaps}}),
-                         port(Element::f32, {})})
+                        {port(Element::cf32, {{"sample", format.window()}}),
+                         port(Element::cf32, {{"tap", kChannelTaps}}), port(Element::f32, {})})
       .complaints();
 }
 
