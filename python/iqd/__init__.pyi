@@ -300,7 +300,7 @@ def stage(entry: Literal["packet_estimator"], /, *, average: Literal['block', 'p
 def stage(entry: Literal["equalizer"], /, *, kinds: Any, cma: Mapping[str, Any] = ..., detection_filter: Any = ...,
           payload_bits: int = ..., preamble: str | float | bool = ..., repeats: int = ...,
           samples_per_bit: int = ..., sync_word: str | float | bool = ...,
-          track: Literal['off', 'refine', False] = ..., zf_load: float = ..., name: str = ...,
+          track: Literal['off', 'refine', 'on', False, True] = ..., zf_load: float = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     "equalizes each packet's channel in up to five ways and applies the detection filter"
 

@@ -214,6 +214,20 @@ class Receiver(StageTest):
         self.assertLess(errors["model"], 0.8 * errors["before"])
         self.assertAlmostEqual(errors["iqd"], errors["model"], delta=2 + 0.05 * errors["model"])
 
+    def test_equalizer_that_tracks(self):
+        """A second ray turns by 221 degrees in a packet. Bit errors are compared, as above."""
+        rng, sent = np.random.default_rng(31), payloads(6, 31)
+        still = np.concatenate([np.zeros(LEAD), model.transmit(sent), np.zeros(600)])
+        x = track.through_moving(still, "ch4", 1000) + model.noise(len(still), 12, rng)
+        r = model.derotate(self.windows(x), model.offsets(self.windows(x))).astype(np.complex64).astype(complex)
+        h, n = model.channels(r)
+        symbols, = self.run_stage("equalizer", self.inputs(r, h, n), ["symbols"], "--config", "kinds=[fde1]",
+                                  "--config", "track=on")
+        before, expected, errors = (np.sum(model.detect(y.astype(complex))[0][:, model.PILOTS:] != sent) for y in
+                                    (model.equalize(r, h, n, "fde1")[0], track.track(r, h, n), symbols[:, 0]))
+        self.assertLess(expected, 0.05 * before)
+        self.assertAlmostEqual(errors, expected, delta=5 + 0.1 * expected)
+
     def test_soqpsk_detector(self):
         for x in self.streams:
             r = self.windows(x)

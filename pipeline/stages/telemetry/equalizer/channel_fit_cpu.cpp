@@ -134,10 +134,13 @@ void ChannelFit::modulate(const std::uint8_t* bits, std::int64_t begin, std::int
 }
 
 void ChannelFit::take(const cf32* x, std::int64_t begin, std::int64_t end) noexcept {
-  HWY_DYNAMIC_DISPATCH(split)(x + begin, x_re_ + begin, x_im_ + begin, end - begin);
+  const std::int64_t s = s_.format.samples_per_bit;
+  HWY_DYNAMIC_DISPATCH(split)(x + begin * s, x_re_ + begin * s, x_im_ + begin * s, (end - begin) * s);
 }
 
-void ChannelFit::fit(std::int64_t begin, std::int64_t end, float rho, cf32* channel) noexcept {
+void ChannelFit::fit(std::int64_t first_bit, std::int64_t end_bit, float rho, cf32* channel) noexcept {
+  const std::int64_t begin = first_bit * s_.format.samples_per_bit;
+  const std::int64_t end = end_bit * s_.format.samples_per_bit;
   HWY_DYNAMIC_DISPATCH(sum_lags)(p_re_ + begin, p_im_ + begin, x_re_ + begin, x_im_ + begin, end - begin, *sums_);
   set_equations(begin, end, rho, channel);
   system_.factor(kLeastPivot);

@@ -27,15 +27,18 @@ class ChannelFit {
  public:
   ChannelFit(const Setup& setup, Scratch& scratch);
 
-  /// Makes p of bits begin … end - 1 of a packet, from Decisions::bits().
+  // All stretches are in bits of a packet, begin … end - 1.
+
+  /// Makes p, from Decisions::bits().
   void modulate(const std::uint8_t* bits, std::int64_t begin, std::int64_t end) noexcept;
-  /// Takes x(begin) … x(end - 1); x(0) is the packet's first sample.
+  /// Takes x; x(0) is the packet's first sample.
   void take(const cf32* x, std::int64_t begin, std::int64_t end) noexcept;
-  /// Replaces the channel, [38], by that of samples begin … end - 1, which have been taken. p is needed at
-  /// begin - 25 … end + 11. A channel that is not finite is discarded.
+  /// Replaces the channel, [38], by that of a stretch that has been taken. p is needed from 25 samples before it to 12
+  /// behind it. A channel that is not finite is discarded.
   void fit(std::int64_t begin, std::int64_t end, float rho, cf32* channel) noexcept;
 
  private:
+  /// In samples.
   void set_equations(std::int64_t begin, std::int64_t end, float rho, const cf32* before) noexcept;
 
   const Setup& s_;

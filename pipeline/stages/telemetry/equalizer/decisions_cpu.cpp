@@ -4,7 +4,37 @@
 
 #include <algorithm>
 
+#include "pipeline/stages/arithmetic.hpp"
+
+// Plain loops, compiled once for each CPU instruction set: the compiler vectorizes them.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "pipeline/stages/telemetry/equalizer/decisions_cpu.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace iqd::equalizer::HWY_NAMESPACE {
+
+using elementwise::Complex;
+
+/// Each of n factors is for `each` samples.
+void turn_samples(cf32* x, const cf32* factors, std::int64_t n, std::int64_t each) {
+  auto* at = reinterpret_cast<Complex*>(x);
+  for (std::int64_t k = 0; k < n; ++k, at += each) {
+    const float re = factors[k].real();
+    const float im = factors[k].imag();
+    for (std::int64_t i = 0; i < each; ++i) at[i] = {at[i].re * re - at[i].im * im, at[i].re * im + at[i].im * re};
+  }
+}
+
+}  // namespace iqd::equalizer::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace iqd::equalizer {
+
+HWY_EXPORT(turn_samples);
+
 namespace {
 
 using soqpsk::Modulator;
@@ -50,4 +80,17 @@ bool Decisions::good() const noexcept {
   return loops_[0].good() && (phasor.re != 0 || phasor.im != 0);
 }
 
+void Decisions::turn(cf32* window, std::int64_t k, std::int64_t n) const noexcept {
+  const std::int64_t s = s_.format.samples_per_bit;
+  HWY_DYNAMIC_DISPATCH(turn_samples)(window + PacketFormat::kGuard + k * s, phasors_ + k / 2, n / 2, 2 * s);
+}
+
+void Decisions::turn_guards(cf32* window) const noexcept {
+  const cf32* const last = phasors_ + s_.format.bits() / 2 - 1;
+  HWY_DYNAMIC_DISPATCH(turn_samples)(window, phasors_, 1, PacketFormat::kGuard);
+  HWY_DYNAMIC_DISPATCH(turn_samples)
+  (window + PacketFormat::kGuard + s_.format.samples(), last, 1, PacketFormat::kGuard);
+}
+
 }  // namespace iqd::equalizer
+#endif

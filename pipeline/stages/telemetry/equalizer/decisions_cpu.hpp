@@ -27,6 +27,10 @@ class Decisions {
   const std::uint8_t* bits() const noexcept { return bits_; }
   /// exp(-j theta) of each pair of bits.
   const cf32* phasors() const noexcept { return phasors_; }
+  /// Takes the phase off the samples of bits k … k + n - 1, both numbers even, in a window.
+  void turn(cf32* window, std::int64_t k, std::int64_t n) const noexcept;
+  /// The same around the packet, where the phase is held.
+  void turn_guards(cf32* window) const noexcept;
 
  private:
   const Setup& s_;

@@ -65,8 +65,8 @@ class Run final : public StageRun {
         block_roots_(roots(kBlock, kBlock)),
         half_factors_(factors(kHalf)),
         half_roots_(roots(static_cast<int>(kSize), kSymbolThreads)),
-        detection_(std::span<const float>(setup.detection)),
-        psi_(std::span<const float>(setup.psi)),
+        detection_(std::span<const float>(setup.window.detection)),
+        psi_(std::span<const float>(setup.window.psi)),
         pilot_(std::span<const float>(setup.pilot)),
         waveform_(setup.modulator ? setup.modulator->table() : std::span<const cf32>()),
         track_(setup.track),
@@ -221,7 +221,8 @@ Job Run::job_of(const StageIo& io) const noexcept {
 }
 
 std::unique_ptr<StageRun> make(const Setup& setup) {
-  if (setup.size > kSize)
+  if (setup.track == Track::on) throw SetupError("equalizer has no `track: on` on a GPU; set `backend: cpu`");
+  if (setup.window.size > kSize)
     throw SetupError("equalizer takes windows of up to " + std::to_string(kSize) +
                      " samples on a GPU; those of these packets have " + std::to_string(setup.format.window()) +
                      "; set `backend: cpu`, or a smaller `payload_bits`");

@@ -22,8 +22,6 @@ class Refinement {
   void run(cf32* window, cf32* channel) noexcept;
 
  private:
-  void turn(cf32* window) const noexcept;
-
   const Setup& s_;
   cf32* draft_;
   Decisions decisions_;
