@@ -40,59 +40,57 @@ __device__ inline Complex32 take_conjugate(Complex32 sum, Complex32 a, Complex32
           __fmaf_rn(a.re, b.im, __fmaf_rn(-a.im, b.re, sum.im))};
 }
 
-/// All members are called by all threads of the thread block.
+/// Fits channels of one packet, in its units. All threads of the thread block call its members.
 class PacketFit {
  public:
-  __device__ PacketFit(const Job& job, FitMemory& memory) : job_(job), memory_(memory) {}
+  __device__ PacketFit(const Job& job, FitMemory& memory, int packet, float unit)
+      : job_(job), memory_(memory), packet_(packet), unit_(unit) {}
 
-  __device__ void run(int packet) {
-    packet_ = packet;
-    if (job_.usable[packet] == 0) return keep();
-    unit_ = unit_of<32>(job_, packet);
-    load_words();
-    __syncthreads();
-    const int begin = static_cast<int>(kEndBits) << job_.log2_bit();
-    const int end = job_.samples - begin;
-    sum(begin, end);
-    set_equations(begin, end);
-    factor();
-    substitute();
-    store();
-  }
+  /// Where the bits 32 i … 32 i + 31 are kept.
+  __device__ unsigned& word(int i) const { return memory_.words[1 + i]; }
+  /// Sets the bits around the packet, as far as p needs them; those of the packet are set through `word`.
+  __device__ void surround() const;
+  /// Takes all bits from follow_drafts or track_packets.
+  __device__ void load_words() const;
+  /// The channel of samples begin … end - 1 becomes memory.h, for the thread block to read; `before` is not read if rho
+  /// is 0. False if it is not finite.
+  __device__ bool fit(int begin, int end, float rho, const Complex32* before) const;
 
  private:
-  __device__ void keep() const;
-  __device__ void load_words() const;
   __device__ Complex32 p(int n) const;
   __device__ void load_tile(int begin, int count) const;
   __device__ void sum(int begin, int end) const;
-  __device__ void set_equations(int begin, int end) const;
+  __device__ void set_equations(int begin, int end, float rho, const Complex32* before) const;
   __device__ void factor() const;
   __device__ void substitute() const;
-  __device__ void store() const;
 
   const Job& job_;
   FitMemory& memory_;
   int thread_ = static_cast<int>(threadIdx.x);
-  int packet_ = 0;
-  float unit_ = 1;
+  int packet_;
+  float unit_;
 };
 
-/// Leaves the packet as it is.
-__device__ inline void PacketFit::keep() const {
-  for (int i = thread_; i < job_.bits / 2; i += kFitThreads) job_.phasors_of(packet_)[i] = {1, 0};
-  if (thread_ < kFitTaps) job_.fitted_of(packet_)[thread_] = load(job_.channel + packet_ * kChannelTaps + thread_);
-}
-
-/// Before the packet the preamble continues, as far as p needs it.
-__device__ inline void PacketFit::load_words() const {
-  const int count = job_.words();
-  for (int i = thread_; i < count; i += kFitThreads) memory_.words[1 + i] = job_.words_of(packet_)[i];
+__device__ inline void PacketFit::surround() const {
   if (thread_ > 0) return;
   unsigned before = 0;
-  for (int k = -soqpsk::Modulator::kPast; k < 0; ++k) before |= (job_.pilot[k + job_.period] > 0 ? 1u : 0u) << (32 + k);
+  for (int k = -soqpsk::Modulator::kPast; k < 0; ++k)
+    before |= (job_.pilot[k + job_.period] > 0 ? 1u : 0u) << (32 + k);  // the preamble continues
   memory_.words[0] = before;
-  memory_.words[1 + count] = 0;
+  word(job_.words()) = 0;
+}
+
+__device__ inline void PacketFit::load_words() const {
+  for (int i = thread_; i < job_.words(); i += kFitThreads) word(i) = job_.words_of(packet_)[i];
+}
+
+__device__ inline bool PacketFit::fit(int begin, int end, float rho, const Complex32* before) const {
+  sum(begin, end);
+  set_equations(begin, end, rho, before);
+  factor();
+  substitute();
+  const Complex32 h = thread_ < kFitTaps ? memory_.h[thread_] : Complex32{};
+  return __syncthreads_and(isfinite(h.re) && isfinite(h.im)) != 0;
 }
 
 __device__ inline Complex32 PacketFit::p(int n) const {
@@ -150,7 +148,7 @@ __device__ inline void PacketFit::sum(int begin, int end) const {
 }
 
 /// A thread goes down a diagonal.
-__device__ inline void PacketFit::set_equations(int begin, int end) const {
+__device__ inline void PacketFit::set_equations(int begin, int end, float rho, const Complex32* before) const {
   if (thread_ < kFitTaps) {
     memory_.in[thread_] = p(begin - 1 + kTapsAhead - min(thread_, kFitTaps - 2));
     memory_.out[thread_] = p(end - 1 + kTapsAhead - min(thread_, kFitTaps - 2));
@@ -159,13 +157,14 @@ __device__ inline void PacketFit::set_equations(int begin, int end) const {
   if (thread_ < kFitTaps) {
     Complex32 v{memory_.own[thread_].re, -memory_.own[thread_].im};
     for (int j = 0; j + thread_ < kFitTaps; ++j) {
-      memory_.m[j][j + thread_] = {v.re + (thread_ == 0 ? kFitLoad : 0), v.im};
+      memory_.m[j][j + thread_] = {v.re + (thread_ == 0 ? rho + kFitLoad : 0), v.im};
       const Complex32 in_i = memory_.in[j + thread_], in_j = memory_.in[j];
       const Complex32 out_i = memory_.out[j + thread_], out_j = memory_.out[j];
       v = {v.re + (in_i.re * in_j.re + in_i.im * in_j.im) - (out_i.re * out_j.re + out_i.im * out_j.im),
            v.im + (in_i.re * in_j.im - in_i.im * in_j.re) - (out_i.re * out_j.im - out_i.im * out_j.re)};
     }
-    const Complex32 right = memory_.received[thread_];
+    Complex32 right = memory_.received[thread_];
+    if (rho > 0) right = right + scaled(before[thread_], rho);
     memory_.m[thread_][kFitTaps] = {right.re, -right.im};
   }
   __syncthreads();
@@ -208,20 +207,29 @@ __device__ inline void PacketFit::substitute() const {
   __syncthreads();
 }
 
-/// Stores the channel; the one before if it is not finite.
-__device__ inline void PacketFit::store() const {
-  const bool mine = thread_ < kFitTaps;
-  const Complex32 h = mine ? memory_.h[thread_] : Complex32{};
-  const bool good = __syncthreads_and(isfinite(h.re) && isfinite(h.im)) != 0;
-  if (!mine) return;
-  job_.fitted_of(packet_)[thread_] =
-      good ? scaled(h, 1 / unit_) : load(job_.channel + packet_ * kChannelTaps + thread_);
+/// Of a packet as it is: no phase is taken off, and the channel stays.
+__device__ inline void keep_packet(const Job& job, int packet) {
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int i = thread; i < job.bits / 2; i += kFitThreads) job.phasors_of(packet)[i] = {1, 0};
+  if (thread < kFitTaps) job.fitted_of(packet)[thread] = load(job.channel + packet * kChannelTaps + thread);
 }
 
 __global__ void __launch_bounds__(kFitThreads) fit_channels(const Job job) {
   __shared__ FitMemory memory;
   const int packets = count_packets(job);
-  if (static_cast<int>(blockIdx.x) < packets) PacketFit(job, memory).run(static_cast<int>(blockIdx.x));
+  const int packet = static_cast<int>(blockIdx.x);
+  if (packet >= packets) return;
+  if (job.usable[packet] == 0) return keep_packet(job, packet);
+  const float unit = unit_of<32>(job, packet);
+  const PacketFit fit(job, memory, packet, unit);
+  fit.surround();
+  fit.load_words();
+  __syncthreads();
+  const int margin = static_cast<int>(kEndBits) << job.log2_bit();
+  const bool good = fit.fit(margin, job.samples - margin, 0, nullptr);
+  const unsigned tap = threadIdx.x;
+  if (tap < kFitTaps)
+    job.fitted_of(packet)[tap] = good ? scaled(memory.h[tap], 1 / unit) : load(job.channel + packet * kChannelTaps + tap);
 }
 
 }  // namespace iqd::equalizer

@@ -15,6 +15,39 @@ constexpr int kFetched = telemetry::kTile;
 constexpr int kPairs = kFetched / 2;
 static_assert(kFetched == 32, "a lane fetches one symbol of a tile, and a tile's bits are one word");
 
+/// Follows symbols k … k + n - 1, y[0] … of them. Writes the phasor of each pair, and returns the bits, the first one
+/// lowest.
+__device__ inline unsigned follow_tile(const Job& job, telemetry::Loop (&loops)[1], int k, int n, const Complex32* y,
+                                       Complex32* phasors) {
+  const telemetry::Pilot pilot{job.pilot, job.pilot_bits};
+  unsigned bits = 0;
+  const auto read = [&](int, int i) {
+    const telemetry::Symbol phasor = loops[0].phasor();
+    if (i % 2 == 0) phasors[i / 2] = {phasor.re, phasor.im};
+    return telemetry::Symbol{y[i].re, y[i].im};
+  };
+  const auto decide = [&](int, int i, float soft) {
+    const float decided = k + i < pilot.bits ? pilot.a[k + i] : soft;
+    bits |= (decided >= 0 ? 1u : 0u) << i;
+  };
+  track_tile(loops, pilot, job.gains, k, n, read, decide);
+  return bits;
+}
+
+/// With the amplitude of the pilot in these symbols of a packet.
+__device__ inline telemetry::Loop loop_of(const Job& job, const Complex32* draft) {
+  return telemetry::measured_loop(telemetry::Pilot{job.pilot, job.pilot_bits}, [draft](int k) {
+    const Complex32 y = load(draft + k);
+    return telemetry::Symbol{y.re, y.im};
+  });
+}
+
+/// All symbols were finite, and the amplitude is not 0.
+__device__ inline bool usable(const telemetry::Loop& loop) {
+  const telemetry::Symbol phasor = loop.phasor();
+  return loop.good() && (phasor.re != 0 || phasor.im != 0);
+}
+
 struct FollowMemory {
   alignas(sizeof(Complex32)) Complex32 symbols[2][kFollowed][kFetched + 1];
   Complex32 phasors[kFollowed][kPairs + 1];
@@ -39,24 +72,6 @@ struct Followers {
     __pipeline_commit();
   }
 
-  /// Follows symbols k … k + n - 1 and returns their bits, the first one lowest.
-  __device__ unsigned follow(telemetry::Loop (&loops)[1], const telemetry::Pilot& pilot, int k, int n) const {
-    const Complex32* const y = memory.symbols[k / kFetched % 2][lane];
-    Complex32* const phasors = memory.phasors[lane];
-    unsigned bits = 0;
-    const auto read = [&](int, int i) {
-      const telemetry::Symbol phasor = loops[0].phasor();
-      if (i % 2 == 0) phasors[i / 2] = {phasor.re, phasor.im};
-      return telemetry::Symbol{y[i].re, y[i].im};
-    };
-    const auto decide = [&](int, int i, float soft) {
-      const float decided = k + i < pilot.bits ? pilot.a[k + i] : soft;
-      bits |= (decided >= 0 ? 1u : 0u) << i;
-    };
-    track_tile(loops, pilot, job.gains, k, n, read, decide);
-    return bits;
-  }
-
   /// Writes the phasors of symbols k … k + n - 1: half a warp for each packet.
   __device__ void write(int k, int n) const {
     const int pair = lane % kPairs;
@@ -67,26 +82,21 @@ struct Followers {
 
   __device__ void run() const {
     const bool mine = first + lane < packets;
-    const telemetry::Pilot pilot{job.pilot, job.pilot_bits};
-    const Complex32* const own = draft_of(lane);
-    telemetry::Loop loops[1] = {telemetry::measured_loop(pilot, [own](int k) {
-      const Complex32 y = load(own + k);
-      return telemetry::Symbol{y.re, y.im};
-    })};
+    telemetry::Loop loops[1] = {loop_of(job, draft_of(lane))};
     fetch(0);
     for (int k = 0; k < job.bits; k += kFetched) {
       fetch(k + kFetched);
       __pipeline_wait_prior(1);
       __syncwarp();
       const int n = min(kFetched, job.bits - k);
-      const unsigned bits = follow(loops, pilot, k, n);
+      const Complex32* const y = memory.symbols[k / kFetched % 2][lane];
+      const unsigned bits = follow_tile(job, loops, k, n, y, memory.phasors[lane]);
       if (mine) job.words_of(first + lane)[k / kFetched] = bits;
       __syncwarp();
       write(k, n);
       __syncwarp();
     }
-    const telemetry::Symbol phasor = loops[0].phasor();
-    if (mine) job.usable[first + lane] = loops[0].good() && (phasor.re != 0 || phasor.im != 0);
+    if (mine) job.usable[first + lane] = usable(loops[0]) ? 1 : 0;
   }
 };
 

@@ -288,7 +288,7 @@ __global__ void __launch_bounds__(kSymbolThreads, 1) make_symbols(const Job job)
     for (std::int32_t* const count : job.count) *count = packets;
   Symbols symbols(job, memory, received);
   for (int packet = static_cast<int>(blockIdx.x); packet < packets; packet += static_cast<int>(gridDim.x))
-    symbols.run(packet);
+    if (!job.rest || job.usable[packet] == 0) symbols.run(packet);
 }
 
 }  // namespace iqd::equalizer

@@ -58,6 +58,7 @@ struct Job {
   Setup::Output outputs[5];
 
   // To refine:
+  bool rest;                  // make_symbols makes those of packets that are not usable
   bool turned;                // the windows are to be multiplied with the phasors
   Complex32* held_phasors;    // [packet][pair of bits]
   std::int32_t* usable;       // [packet] 0: the packet stays as it is
@@ -65,6 +66,9 @@ struct Job {
   Complex32* fitted;          // [packet][38]
   const float* pilot;         // -1 and 1
   const Complex32* waveform;  // soqpsk::Modulator::table()
+  const Complex32* segment_factors;  // of transforms over segments
+  const float* segment_detection;
+  const float* segment_psi;
   int pilot_bits;
   int period;  // bits
   telemetry::Gains gains;
@@ -72,7 +76,7 @@ struct Job {
   __device__ Complex32* taps_of(int packet, Kind kind) const {
     return held_taps + (static_cast<std::int64_t>(packet) * 3 + static_cast<int>(kind)) * kTaps;
   }
-  __device__ const Complex32* draft_of(int packet) const {
+  __device__ Complex32* draft_of(int packet) const {
     return symbols + static_cast<std::int64_t>(packet) * kinds * bits;
   }
   __device__ Complex32* phasors_of(int packet) const {
