@@ -91,7 +91,7 @@ def print_point(point):
 
 def good(point):
     # A null of the whole band hides packets; noise of a few dB does, too.
-    enough = point["found"] >= (0.9 if point["hz"] is not None else 0.98) * point["packets"]
+    enough = point["found"] >= (0.98 if point["hz"] is None else 0.75) * point["packets"]
     return enough and all(k["fits"] for kinds in point["tracks"].values() for k in kinds)
 
 
