@@ -229,7 +229,8 @@ __global__ void __launch_bounds__(kFitThreads) fit_channels(const Job job) {
   const bool good = fit.fit(margin, job.samples - margin, 0, nullptr);
   const unsigned tap = threadIdx.x;
   if (tap < kFitTaps)
-    job.fitted_of(packet)[tap] = good ? scaled(memory.h[tap], 1 / unit) : load(job.channel + packet * kChannelTaps + tap);
+    job.fitted_of(packet)[tap] =
+        good ? scaled(memory.h[tap], 1 / unit) : load(job.channel + packet * kChannelTaps + tap);
 }
 
 }  // namespace iqd::equalizer

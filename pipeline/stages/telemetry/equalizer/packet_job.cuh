@@ -58,14 +58,14 @@ struct Job {
   Setup::Output outputs[5];
 
   // To refine:
-  bool rest;                  // make_symbols makes those of packets that are not usable
-  bool turned;                // the windows are to be multiplied with the phasors
-  Complex32* held_phasors;    // [packet][pair of bits]
-  std::int32_t* usable;       // [packet] 0: the packet stays as it is
-  unsigned* decided;          // [packet][32 bits], the first bit lowest
-  Complex32* fitted;          // [packet][38]
-  const float* pilot;         // -1 and 1
-  const Complex32* waveform;  // soqpsk::Modulator::table()
+  bool rest;                         // make_symbols makes those of packets that are not usable
+  bool turned;                       // the windows are to be multiplied with the phasors
+  Complex32* held_phasors;           // [packet][pair of bits]
+  std::int32_t* usable;              // [packet] 0: the packet stays as it is
+  unsigned* decided;                 // [packet][32 bits], the first bit lowest
+  Complex32* fitted;                 // [packet][38]
+  const float* pilot;                // -1 and 1
+  const Complex32* waveform;         // soqpsk::Modulator::table()
   const Complex32* segment_factors;  // of transforms over segments
   const float* segment_detection;
   const float* segment_psi;

@@ -58,8 +58,7 @@ template <int N> class PacketTrack {
     if (begin == 0) loops_[0] = loop_of(job_, draft());
     for (int k = begin; k < end; k += telemetry::kTile) {
       const int n = min(telemetry::kTile, end - k);
-      fit_.word(k / telemetry::kTile) =
-          follow_tile(job_, loops_, k, n, draft() + k, job_.phasors_of(packet_) + k / 2);
+      fit_.word(k / telemetry::kTile) = follow_tile(job_, loops_, k, n, draft() + k, job_.phasors_of(packet_) + k / 2);
     }
   }
 
