@@ -112,10 +112,19 @@ constexpr float kLeastPivot = 0.25f;  // none is below 1, apart from rounding
 
 }  // namespace
 
+LagSums& LagSums::operator+=(const LagSums& o) noexcept {
+  for (std::size_t i = 0; i < kChannelTaps; ++i) {
+    own_re[i] += o.own_re[i];
+    own_im[i] += o.own_im[i];
+    received_re[i] += o.received_re[i];
+    received_im[i] += o.received_im[i];
+  }
+  return *this;
+}
+
 ChannelFit::ChannelFit(const Setup& setup, Scratch& scratch) : s_(setup), system_(kChannelTaps, 1, scratch) {
   for (float** plane : {&p_re_, &p_im_, &x_re_, &x_im_}) *plane = scratch.take<float>(setup.format.samples());
   for (float** row : {&h_re_, &h_im_}) *row = scratch.take<float>(system_.most_pitch());
-  sums_ = scratch.take<LagSums>(1);
 }
 
 void ChannelFit::modulate(const std::uint8_t* bits, std::int64_t begin, std::int64_t end) noexcept {
@@ -138,11 +147,18 @@ void ChannelFit::take(const cf32* x, std::int64_t begin, std::int64_t end) noexc
   HWY_DYNAMIC_DISPATCH(split)(x + begin * s, x_re_ + begin * s, x_im_ + begin * s, (end - begin) * s);
 }
 
-void ChannelFit::fit(std::int64_t first_bit, std::int64_t end_bit, float rho, cf32* channel) noexcept {
-  const std::int64_t begin = first_bit * s_.format.samples_per_bit;
-  const std::int64_t end = end_bit * s_.format.samples_per_bit;
-  HWY_DYNAMIC_DISPATCH(sum_lags)(p_re_ + begin, p_im_ + begin, x_re_ + begin, x_im_ + begin, end - begin, *sums_);
-  set_equations(begin, end, rho, channel);
+void ChannelFit::sum(std::int64_t begin, std::int64_t end, LagSums& to) const noexcept {
+  const std::int64_t s = s_.format.samples_per_bit;
+  const std::int64_t first = begin * s;
+  const std::int64_t count = std::max<std::int64_t>(end - begin, 0) * s;
+  HWY_DYNAMIC_DISPATCH(sum_lags)(p_re_ + first, p_im_ + first, x_re_ + first, x_im_ + first, count, to);
+}
+
+void ChannelFit::fit(std::span<const LagSums> parts, std::int64_t begin, std::int64_t end, float rho,
+                     cf32* channel) noexcept {
+  LagSums all = parts[0];
+  for (const LagSums& part : parts.subspan(1)) all += part;
+  set_equations(all, begin * s_.format.samples_per_bit, end * s_.format.samples_per_bit, rho, channel);
   system_.factor(kLeastPivot);
   system_.substitute(1, h_re_, h_im_);
   bool finite = true;
@@ -151,11 +167,12 @@ void ChannelFit::fit(std::int64_t first_bit, std::int64_t end_bit, float rho, cf
 }
 
 /// An element of X^H X differs from its neighbour up the diagonal by two products: sums over n shift by one sample.
-void ChannelFit::set_equations(std::int64_t begin, std::int64_t end, float rho, const cf32* before) noexcept {
+void ChannelFit::set_equations(const LagSums& sums, std::int64_t begin, std::int64_t end, float rho,
+                               const cf32* before) noexcept {
   system_.begin(kChannelTaps, 1);
   for (std::int64_t i = 0; i < kChannelTaps; ++i) {
-    system_.re(0)[i] = sums_->own_re[i];
-    system_.im(0)[i] = -sums_->own_im[i];
+    system_.re(0)[i] = sums.own_re[i];
+    system_.im(0)[i] = -sums.own_im[i];
   }
   const std::int64_t in = begin - 1 - kChannelFirst;
   const std::int64_t out = end - 1 - kChannelFirst;
@@ -172,8 +189,8 @@ void ChannelFit::set_equations(std::int64_t begin, std::int64_t end, float rho, 
   }
   for (std::int64_t i = 0; i < kChannelTaps; ++i) {
     system_.re(i)[i] += rho + kFitLoad;
-    system_.re(i)[kChannelTaps] = sums_->received_re[i] + rho * before[i].real();
-    system_.im(i)[kChannelTaps] = -(sums_->received_im[i] + rho * before[i].imag());
+    system_.re(i)[kChannelTaps] = sums.received_re[i] + rho * before[i].real();
+    system_.im(i)[kChannelTaps] = -(sums.received_im[i] + rho * before[i].imag());
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "pipeline/stages/telemetry/equalizer/equalizer.hpp"
 #include "signal/estimates/hermitian_system.hpp"
@@ -11,7 +12,7 @@
 /// A channel from decided bits, on the CPU.
 namespace iqd::equalizer {
 
-/// Sums over samples of a packet, for each tap i:
+/// Sums over the samples of some bits, for each tap i:
 ///
 ///   own = sum of p*(n + 12) p(n + 12 - i)    received = sum of p*(n + 12 - i) x(n)
 struct LagSums {
@@ -19,6 +20,8 @@ struct LagSums {
   alignas(64) float own_im[kChannelTaps];
   alignas(64) float received_re[kChannelTaps];
   alignas(64) float received_im[kChannelTaps];
+
+  LagSums& operator+=(const LagSums& o) noexcept;
 };
 
 /// h = (X^H X + (rho + 1) I)^-1 (X^H x + rho h0), X[n][m] = p(n - m): p is the signal of the bits, x what was received
@@ -33,13 +36,15 @@ class ChannelFit {
   void modulate(const std::uint8_t* bits, std::int64_t begin, std::int64_t end) noexcept;
   /// Takes x; x(0) is the packet's first sample.
   void take(const cf32* x, std::int64_t begin, std::int64_t end) noexcept;
-  /// Replaces the channel, [38], by that of a stretch that has been taken. p is needed from 25 samples before it to 12
-  /// behind it. A channel that is not finite is discarded.
-  void fit(std::int64_t begin, std::int64_t end, float rho, cf32* channel) noexcept;
+  /// Sums over a stretch that has been taken; zeros if it is empty. p is needed from 25 samples before it to 12 behind.
+  void sum(std::int64_t begin, std::int64_t end, LagSums& to) const noexcept;
+  /// Replaces the channel, [38], by that of a stretch, from the sums over its parts. A channel that is not finite is
+  /// discarded.
+  void fit(std::span<const LagSums> parts, std::int64_t begin, std::int64_t end, float rho, cf32* channel) noexcept;
 
  private:
   /// In samples.
-  void set_equations(std::int64_t begin, std::int64_t end, float rho, const cf32* before) noexcept;
+  void set_equations(const LagSums& sums, std::int64_t begin, std::int64_t end, float rho, const cf32* before) noexcept;
 
   const Setup& s_;
   float* p_re_;
@@ -48,7 +53,6 @@ class ChannelFit {
   float* x_im_;
   float* h_re_;
   float* h_im_;
-  LagSums* sums_;
   HermitianSystem system_;
 };
 

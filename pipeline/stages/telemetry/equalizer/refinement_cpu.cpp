@@ -16,7 +16,9 @@ void Refinement::run(cf32* window, cf32* channel) noexcept {
   decisions_.turn_guards(window);
   fit_.modulate(decisions_.bits(), 0, bits);
   fit_.take(window + PacketFormat::kGuard, kEndBits, bits - kEndBits);
-  fit_.fit(kEndBits, bits - kEndBits, 0, channel);
+  LagSums sums;
+  fit_.sum(kEndBits, bits - kEndBits, sums);
+  fit_.fit({&sums, 1}, kEndBits, bits - kEndBits, 0, channel);
 }
 
 }  // namespace iqd::equalizer

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -189,7 +190,12 @@ TEST(ChannelFit, SolvesItsEquations) {
     fit.is.modulate(bits.data() + 4, s.begin - 13, s.end + 6);
     fit.is.take(received.data(), s.begin, s.end);
     Values h(packet.channel.begin(), packet.channel.end());
-    fit.is.fit(s.begin, s.end, s.rho, h.data());
+    const std::int64_t middle = s.begin + 37;
+    std::array<LagSums, 3> sums;
+    fit.is.sum(s.begin, middle, sums[0]);
+    fit.is.sum(middle, s.end, sums[1]);
+    fit.is.sum(s.end, s.begin, sums[2]);  // empty
+    fit.is.fit(sums, s.begin, s.end, s.rho, h.data());
     const Signal wanted = fitted(p, x, 2 * s.begin, 2 * s.end, s.rho, packet.channel);
     // The signal has hardly any power at the band's edges, so single precision is not exact there.
     EXPECT_LT(distance(h, Values(wanted.begin(), wanted.end())), 1e-3) << s.begin;
@@ -209,7 +215,9 @@ TEST(ChannelFit, LeavesAChannelIfTheNewOneIsNotFinite) {
     fit.is.take(x.data(), 16, format.bits() - 16);
     const Values before(packet.channel.begin(), packet.channel.end());
     Values h = before;
-    fit.is.fit(16, format.bits() - 16, 0, h.data());
+    LagSums sums;
+    fit.is.sum(16, format.bits() - 16, sums);
+    fit.is.fit({&sums, 1}, 16, format.bits() - 16, 0, h.data());
     EXPECT_TRUE(same_bits(h, before)) << bad;
   }
 }

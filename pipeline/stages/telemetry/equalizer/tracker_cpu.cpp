@@ -5,6 +5,16 @@
 #include <algorithm>
 
 namespace iqd::equalizer {
+namespace {
+
+static_assert(kLearned % kStep == 0);
+constexpr std::int64_t kStepsLearned = kLearned / kStep;
+
+std::int64_t pieces(std::int64_t bits, std::int64_t each) {
+  return (bits + each - 1) / each;
+}
+
+}  // namespace
 
 Tracker::Tracker(const Setup& setup, Scratch& scratch)
     : s_(setup),
@@ -16,6 +26,8 @@ Tracker::Tracker(const Setup& setup, Scratch& scratch)
       taps_(scratch.take<cf32>(kChannelTaps)),
       draft_(scratch.take<cf32>(setup.format.bits())),
       turned_(scratch.take<cf32>(setup.format.window())),
+      steps_(scratch.take_span<LagSums>(pieces(setup.format.bits(), kStep))),
+      spans_(scratch.take_span<LagSums>(pieces(setup.format.bits(), kSpan))),
       decisions_(setup, scratch),
       fit_(setup, scratch) {}
 
@@ -27,10 +39,14 @@ bool Tracker::run(const WindowFilter& filter, const ScaledPacket& packet, cf32* 
   fit_.modulate(decisions_.bits(), 0, bits);
   fit_.take(turned_ + PacketFormat::kGuard, kEndBits, bits - kEndBits);
   decisions_.turn_guards(turned_);
+  sum_spans();
   for (std::int64_t begin = 0; begin < bits; begin += kSpan) {
     const std::int64_t end = std::min(begin + kSpan, bits);
     std::copy_n(packet.channel(), kChannelTaps, taps_);
-    fit_.fit(std::max(begin - kSpan, kEndBits), std::min(begin + 2 * kSpan, bits - kEndBits), 0, taps_);
+    const auto first = static_cast<std::size_t>(std::max<std::int64_t>(begin / kSpan - 1, 0));
+    const std::size_t last = std::min(static_cast<std::size_t>(begin / kSpan + 2), spans_.size());
+    fit_.fit(spans_.subspan(first, last - first), std::max(begin - kSpan, kEndBits),
+             std::min(begin + 2 * kSpan, bits - kEndBits), 0, taps_);
     transform(turned_, begin, end);
     cf32* to = symbols + begin;
     for (const Setup::Output& output : s_.outputs) {
@@ -61,14 +77,27 @@ void Tracker::follow(const ScaledPacket& packet) noexcept {
   }
 }
 
-/// The next channel, when bits begin … end - 1 have been decided. The last bits wait: their signal depends on more bits.
+/// The next channel, when bits begin … end - 1, whole segments, have been decided. The last bits wait: their signal
+/// depends on more bits.
 void Tracker::learn(std::int64_t begin, std::int64_t end) noexcept {
   constexpr std::int64_t kFuture = soqpsk::Modulator::kFuture;
   fit_.modulate(decisions_.bits(), std::max<std::int64_t>(begin - kFuture, 0), end - kFuture);
   fit_.take(turned_ + PacketFormat::kGuard, begin, end);
+  for (std::int64_t at = begin; at < end; at += kStep)
+    fit_.sum(std::max(at - kEndBits, kEndBits), at + kStep - kEndBits, steps_[static_cast<std::size_t>(at / kStep)]);
   if (end <= std::ssize(s_.pilot)) return;
   const std::int64_t last = end - kEndBits;
-  fit_.fit(std::max(last - kLearned, kEndBits), last, kInertia, taps_);
+  const std::int64_t parts = std::min(end / kStep, kStepsLearned);
+  fit_.fit(steps_.subspan(static_cast<std::size_t>(end / kStep - parts), static_cast<std::size_t>(parts)),
+           std::max(last - kLearned, kEndBits), last, kInertia, taps_);
+}
+
+void Tracker::sum_spans() noexcept {
+  std::int64_t begin = 0;
+  for (LagSums& sums : spans_) {
+    fit_.sum(std::max(begin, kEndBits), std::min(begin + kSpan, s_.format.bits() - kEndBits), sums);
+    begin += kSpan;
+  }
 }
 
 void Tracker::transform(const cf32* window, std::int64_t begin, std::int64_t end) noexcept {

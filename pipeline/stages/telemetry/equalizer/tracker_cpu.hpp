@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <span>
+
 #include "pipeline/stages/telemetry/equalizer/channel_fit_cpu.hpp"
 #include "pipeline/stages/telemetry/equalizer/decisions_cpu.hpp"
 #include "pipeline/stages/telemetry/equalizer/equalizer.hpp"
@@ -25,6 +28,7 @@ class Tracker {
  private:
   void follow(const ScaledPacket& packet) noexcept;
   void learn(std::int64_t begin, std::int64_t end) noexcept;
+  void sum_spans() noexcept;
   void transform(const cf32* window, std::int64_t begin, std::int64_t end) noexcept;
   void equalize(Setup::Output output, float noise, std::int64_t bits, cf32* symbols) noexcept;
 
@@ -35,9 +39,11 @@ class Tracker {
   cf32* channel_;   // of the channel,
   cf32* response_;  // of the equalizer
   WindowFilter::Buffers buffers_;
-  cf32* taps_;    // the present channel
-  cf32* draft_;   // [bit] symbols of the first pass
-  cf32* turned_;  // the window without its phase
+  cf32* taps_;                // the present channel
+  cf32* draft_;               // [bit] symbols of the first pass
+  cf32* turned_;              // the window without its phase
+  std::span<LagSums> steps_;  // of each segment of the first pass: the bits decided for sure when it ends
+  std::span<LagSums> spans_;  // of each segment of the second
   Decisions decisions_;
   ChannelFit fit_;
 };
