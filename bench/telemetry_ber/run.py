@@ -22,23 +22,11 @@ sys.path.append(str(ROOT / "bench"))
 import iqd
 import telemetry_model as model
 from curves import svg
+from packet_errors import decode, errors_of, rates
 
 MISSED = 3
-TOGETHER = 16  # packets over which the frequency offset is averaged
+EQUALIZER = "{kinds: [zf, mmse, cma, fde1, fde2]}"
 CURVES = {"awgn": (6, 8, 10), "ch1": (10, 12, 14), "ch2": (12, 14, 16), "ch3": (10, 12, 14), "ch4": (10, 12, 14)}
-PIPELINE = """
-name: telemetry_ber
-source: {{file: {{path: {recording}}}}}
-backend: {backend}
-block: {block}
-stages:
-  - preamble_search:
-  - packet_estimator: {{average: {average}}}
-  - equalizer: {{kinds: [zf, mmse, cma, fde1, fde2]}}
-  - soqpsk_detector:
-publish:
-  - {{port: soqpsk_detector.bits, topic: bits, bind: "{where}", hwm_bytes: 4 GiB}}
-"""
 
 
 def make_recording(channel, ebn0_db, sent, rng):
@@ -48,45 +36,11 @@ def make_recording(channel, ebn0_db, sent, rng):
     return (10 ** rng.uniform(-1, 1) * x).astype(np.complex64)
 
 
-def decode(x, options, folder):
-    """Starts and bits [packet][kind][6144], from iqd."""
-    where = iqd.endpoint()
-    recording = iqd.write_recording(folder / "recording", x, rate=model.RATE).with_suffix("")
-    text = PIPELINE.format(recording=recording, where=where, block=TOGETHER * model.SAMPLES, backend=options.backend,
-                           average=options.average)
-    reader = iqd.Reader(where, "bits")
-    with iqd.Daemon(text, "--wait-subscribers", 1, folder=folder) as daemon:
-        if daemon.wait(600) != 0:
-            sys.exit(f"iqd exited too early:\n{daemon.text}")
-    messages = reader.rest(2)
-    reader.close()
-    starts = [p["start"] for m in messages for p in m.packets]
-    return np.array(starts, int), np.concatenate([m.x for m in messages] or [np.zeros((0, 5, model.PAYLOAD), np.uint8)])
-
-
-def errors_of(starts, bits, sent):
-    """Bit errors [found packet][kind]. Close rays and a large offset move the peak by a sample or two."""
-    due = model.GUARD + np.arange(len(sent)) * model.SAMPLES
-    nearest = np.clip(np.rint((starts - model.GUARD) / model.SAMPLES).astype(int), 0, len(sent) - 1)
-    right = abs(starts - due[nearest]) <= 4
-    return np.sum(bits[right] != sent[nearest[right], None], axis=2)
-
-
-def rates(errors):
-    """[(rate, half of the 95 % interval)] of each kind; errors come in bursts, so the statistics are over packets."""
-    per_bit = errors / model.PAYLOAD
-    bits = len(errors) * model.PAYLOAD
-    half = 1.96 * per_bit.std(axis=0, ddof=1) / math.sqrt(len(errors))
-    # Few errors say little about their spread: at least that of independent errors, and of one error.
-    return [(float(r), float(max(h, 1.96 * math.sqrt(max(r, 1 / bits) / bits))))
-            for r, h in zip(per_bit.mean(axis=0), half)]
-
-
 def measure(channel, ebn0_db, options, folder):
     rng = np.random.default_rng([options.seed, list(CURVES).index(channel), ebn0_db])
     sent = rng.integers(0, 2, (options.packets, model.PAYLOAD)).astype(np.uint8)
     x = make_recording(channel, ebn0_db, sent, rng)
-    errors = errors_of(*decode(x, options, folder), sent)
+    errors = errors_of(*decode(x, EQUALIZER, folder, options.backend, options.average), sent)
     if len(errors) < 2:
         sys.exit(f"{channel} at {ebn0_db} dB: {len(errors)} of {len(sent)} packets were found")
     point = {"channel": channel, "ebn0_db": ebn0_db, "sent": len(sent), "found": len(errors), "kinds": []}

@@ -299,7 +299,8 @@ def stage(entry: Literal["packet_estimator"], /, *, average: Literal['block', 'p
 @overload
 def stage(entry: Literal["equalizer"], /, *, kinds: Any, cma: Mapping[str, Any] = ..., detection_filter: Any = ...,
           payload_bits: int = ..., preamble: str | float | bool = ..., repeats: int = ...,
-          samples_per_bit: int = ..., sync_word: str | float | bool = ..., zf_load: float = ..., name: str = ...,
+          samples_per_bit: int = ..., sync_word: str | float | bool = ...,
+          track: Literal['off', 'refine', 'on', False, True] = ..., zf_load: float = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     "equalizes each packet's channel in up to five ways and applies the detection filter"
 

@@ -45,20 +45,7 @@ double power_through(std::span<const complex> taps, std::int64_t samples_per_bit
   return power / static_cast<double>(size);
 }
 
-}  // namespace
-
-std::span<const Ray> rays_of(RayChannel channel) {
-  switch (channel) {
-    case RayChannel::awgn: return kAwgn;
-    case RayChannel::ch1: return kChannel1;
-    case RayChannel::ch2: return kChannel2;
-    case RayChannel::ch3: return kChannel3;
-    case RayChannel::ch4: break;
-  }
-  return kChannel4;
-}
-
-ChannelTaps taps_of(std::span<const Ray> rays, double rate_hz, std::int64_t samples_per_bit) {
+ChannelTaps unscaled_taps(std::span<const Ray> rays, double rate_hz) {
   double first = 0, last = 0;
   for (const Ray& ray : rays) {
     first = std::min(first, ray.delay_s * rate_hz);
@@ -73,10 +60,32 @@ ChannelTaps taps_of(std::span<const Ray> rays, double rate_hz, std::int64_t samp
       channel.taps[static_cast<std::size_t>(i)] +=
           std::polar(std::pow(10, ray.gain_db / 20), ray.phase_degrees * kPi / 180) *
           delayed(static_cast<double>(i - channel.before) - ray.delay_s * rate_hz);
+  return channel;
+}
+
+}  // namespace
+
+std::span<const Ray> rays_of(RayChannel channel) {
+  switch (channel) {
+    case RayChannel::awgn: return kAwgn;
+    case RayChannel::ch1: return kChannel1;
+    case RayChannel::ch2: return kChannel2;
+    case RayChannel::ch3: return kChannel3;
+    case RayChannel::ch4: break;
+  }
+  return kChannel4;
+}
+
+ChannelTaps taps_of(std::span<const Ray> rays, double rate_hz, std::int64_t samples_per_bit) {
+  ChannelTaps channel = unscaled_taps(rays, rate_hz);
   const double power = power_through(channel.taps, samples_per_bit);
   if (power > 0)
     for (complex& tap : channel.taps) tap /= std::sqrt(power);
   return channel;
+}
+
+double power_of(std::span<const Ray> rays, double rate_hz, std::int64_t samples_per_bit) {
+  return power_through(unscaled_taps(rays, rate_hz).taps, samples_per_bit);
 }
 
 double noise_variance(double eb_n0_db, std::int64_t samples_per_bit) {

@@ -38,6 +38,9 @@ struct ChannelTaps {
 /// power 1: the mean of |H(f)|^2 over its spectrum is 1.
 ChannelTaps taps_of(std::span<const Ray> rays, double rate_hz, std::int64_t samples_per_bit);
 
+/// The power with which that signal comes out without the scaling.
+double power_of(std::span<const Ray> rays, double rate_hz, std::int64_t samples_per_bit);
+
 /// The variance of complex noise per sample, for a signal of power 1.
 double noise_variance(double eb_n0_db, std::int64_t samples_per_bit);
 

@@ -75,6 +75,13 @@ TEST(RayChannel, RaysMayBeEarlyAndMayBeNone) {
   for (const complex tap : taps_of({}, kRate, 2).taps) EXPECT_EQ(tap, complex(0));
 }
 
+TEST(RayChannel, ThePowerOfARayIsThatOfItsGain) {
+  const Ray rays[] = {{}, {.gain_db = -3, .delay_s = 3e-7}};
+  EXPECT_NEAR(power_of(std::span(rays).first(1), kRate, 2), 1, 1e-3);
+  EXPECT_NEAR(power_of(std::span(rays).subspan(1), kRate, 2), std::pow(10, -0.3), 1e-3);
+  EXPECT_EQ(power_of({}, kRate, 2), 0);
+}
+
 TEST(RayChannel, NoiseIsThatOfTheEnergyOfABit) {
   EXPECT_DOUBLE_EQ(noise_variance(10, 2), 0.2);
   EXPECT_DOUBLE_EQ(noise_variance(0, 4), 4);

@@ -123,6 +123,35 @@ TEST_P(TelemetryOnCuda, EachStageAgreesWithTheCpu) {
         << l.stage << '.' << l.port;
 }
 
+/// What an equalizer with `track` outputs for the estimates of a received signal. One packet has a NaN, one is silent, and
+/// one has no channel.
+Ports tracked(const TelemetryHeard& heard, const std::string& keys, const std::string& backend) {
+  const Ports search = run("preamble_search", "{}", {input_of(heard.samples, kRateHz)}, "cpu");
+  const Ports estimates = run("packet_estimator", "{}", {input_of(search.at("windows"))}, "cpu");
+  const std::int64_t window = PacketFormat().window();
+  auto windows = values<cf32>(estimates.at("windows"));
+  auto channels = values<cf32>(estimates.at("channel"));
+  const std::int64_t taps = std::ssize(channels) / kPackets;
+  windows[static_cast<std::size_t>(window + 5000)] = {NAN, 0};
+  std::fill_n(windows.begin() + 2 * window, window, cf32());
+  std::fill_n(channels.begin() + 3 * taps, taps, cf32());
+  return run("equalizer", keys,
+             {items(windows, Element::cf32, "packet", {{"sample", window}}),
+              items(channels, Element::cf32, "packet", {{"tap", taps}}), input_of(estimates.at("noise"))},
+             backend);
+}
+
+/// A decision may differ where it is uncertain on both; it is one of hundreds, or thousands, for a channel. The channel
+/// itself, and with it zf and all taps, is uncertain where the signal has no power.
+TEST_P(TelemetryOnCuda, TracksAsTheCpuDoes) {
+  const TelemetryHeard air = heard();
+  for (const char* keys : {"{kinds: [mmse, cma, fde1, fde2], track: refine}",
+                           "{kinds: [fde2, fde1], track: on, detection_filter: [off, on]}"}) {
+    const Ports cpu = tracked(air, keys, "cpu"), cuda = tracked(air, keys, "cuda");
+    EXPECT_LE(distance(cpu.at("symbols"), cuda.at("symbols")), 1e-2) << keys;
+  }
+}
+
 /// Bits may differ where the decision is uncertain on both.
 TEST_P(TelemetryOnCuda, TheWholeReceiverAgreesInBlocks) {
   const TelemetryHeard air = heard();
@@ -156,6 +185,20 @@ TEST(Telemetry, IsReceivedOnTheCpu) {
   EXPECT_EQ(values<std::int64_t>(blocks.at("search").at("start")), air.starts);
   EXPECT_EQ(distance(whole.at("search").at("windows"), blocks.at("search").at("windows")), 0);
   EXPECT_EQ(distance(whole.at("detector").at("bits"), blocks.at("detector").at("bits")), 0);
+}
+
+TEST(Telemetry, IsTrackedOnTheCpu) {
+  const TelemetryHeard air = packets_through(RayChannel::ch3, 20, 0.03, 0.3F);
+  const auto symbols = values<cf32>(tracked(air, "{kinds: [fde1], track: on}", "cpu").at("symbols"));
+  const std::int64_t bits = PacketFormat().bits();
+  ASSERT_EQ(std::ssize(symbols), kPackets * bits);
+  for (std::int64_t i = 0; i < std::ssize(symbols); ++i) {
+    const double power = std::norm(symbols[static_cast<std::size_t>(i)]);
+    const std::int64_t packet = i / bits;
+    if (packet == 1) EXPECT_TRUE(std::isnan(power));
+    if (packet == 2 || packet == 3) EXPECT_EQ(power, 0);
+    if (packet > 3) EXPECT_TRUE(power > 0 && power < 10) << power;
+  }
 }
 
 }  // namespace

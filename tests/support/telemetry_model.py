@@ -267,21 +267,37 @@ def equalize(r, h, n, kind, filtered=True, cma_iterations=12, cma_step=0.05):
     return y[:, GUARD:GUARD + SAMPLES:2], taps
 
 
+class PhaseLoop:
+    """A loop of second order for each packet, with the amplitude of these pilots' symbols [packet][192 or more]."""
+
+    def __init__(self, y, bandwidth=0.005):
+        self.known = 2.0 * PILOT - 1
+        axis = np.where(np.arange(PILOTS) % 2 == 0, y[:, :PILOTS].real, y[:, :PILOTS].imag)
+        self.amplitude = np.mean(self.known[8:] * axis[:, 8:], axis=1)[:, None]
+        turn = bandwidth / (1 + 1 / 4)
+        self.gains = (np.array([4 * turn, 4 * turn ** 2]) / (1 + 2 * turn + turn ** 2)) / 2
+        self.theta, self.integral = np.zeros(len(y)), np.zeros(len(y))
+
+    def follow(self, y, first=0):
+        """(soft values [packet][bit], phases [packet][bit / 2]) of the symbols from bit `first` on, an even one."""
+        y = y / self.amplitude
+        k1, k2 = self.gains
+        soft, thetas = np.zeros(y.shape), np.zeros((len(y), y.shape[1] // 2))
+        for i in range(1, y.shape[1], 2):
+            thetas[:, i // 2] = self.theta
+            u, v = (y[:, i - 1:i + 1] * np.exp(-1j * self.theta)[:, None]).T
+            soft[:, i - 1], soft[:, i] = u.real, v.imag
+            k = first + i
+            a, b = self.known[k - 1:k + 1] if k < PILOTS else (np.where(s < 0, -1.0, 1.0) for s in (u.real, v.imag))
+            e = a * u.imag - b * v.real
+            self.theta = self.theta + k1 * e + self.integral + k2 * e
+            self.integral = self.integral + k2 * e
+        return soft, thetas
+
+
 def detect(y, bandwidth=0.005):
-    """(bits, soft values), [packet][6336] each; a loop of second order."""
-    known = 2.0 * PILOT - 1
-    axis = np.where(np.arange(BITS) % 2 == 0, y.real, y.imag)
-    y = y / np.mean(known[8:] * axis[:, 8:PILOTS], axis=1)[:, None]
-    turn = bandwidth / (1 + 1 / 4)
-    k1, k2 = (np.array([4 * turn, 4 * turn ** 2]) / (1 + 2 * turn + turn ** 2)) / 2
-    theta, integral, soft = np.zeros(len(y)), np.zeros(len(y)), np.zeros((len(y), BITS))
-    for k in range(1, BITS, 2):
-        u, v = (y[:, k - 1:k + 1] * np.exp(-1j * theta)[:, None]).T
-        soft[:, k - 1], soft[:, k] = u.real, v.imag
-        a, b = known[k - 1:k + 1] if k < PILOTS else (np.where(s < 0, -1.0, 1.0) for s in (u.real, v.imag))
-        e = a * u.imag - b * v.real
-        theta = theta + k1 * e + integral + k2 * e
-        integral = integral + k2 * e
+    """(bits, soft values), [packet][6336] each."""
+    soft, _ = PhaseLoop(y, bandwidth).follow(y)
     return (soft >= 0).astype(np.uint8), soft
 
 

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/shape.hpp"
 #include "config/fields.hpp"
 #include "pipeline/stage/stage.hpp"
@@ -37,6 +39,11 @@ inline bool check_items(const PortShape& port, std::string_view input, std::int6
   section.problem("", fmt::format("input '{}' must hold {} elements a packet in this packet format; it is {}", input,
                                   item_size, port.text()));
   return false;
+}
+
+/// The default `loop_bandwidth` behind this port: wider if each packet has its own offset, which is less accurate.
+inline double usual_bandwidth(const PortShape& port) {
+  return std::find(port.marks.begin(), port.marks.end(), "offset_of_packet") != port.marks.end() ? 0.01 : 0.005;
 }
 
 }  // namespace iqd::telemetry

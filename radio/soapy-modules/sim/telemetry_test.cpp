@@ -114,6 +114,22 @@ TEST(SimTelemetry, TapsMayComeFromAFile) {
   EXPECT_LT(worst_telemetry(std::span(x).subspan(kStartTelemetry), std::span(expected).subspan(kStartTelemetry)), 0.03);
 }
 
+TEST(SimTelemetry, TheSecondRayMayTurn) {
+  const ScratchFolder folder;
+  const std::string path = folder / "taps.npy";
+  const std::array<std::complex<float>, 3> taps{{{1, 0}, {0, 0}, {0, 0.5f}}};
+  const std::array<std::int64_t, 1> shape{3};
+  write_npy(path, "<c8", shape, std::as_bytes(std::span(taps)));
+  const Samples x = hear_telemetry("level=0,ray_hz=-1500,channel=" + path, 2 * kPacket);
+  const Reference sent = transmitted(3);
+  Reference expected = sent;
+  for (std::size_t n = 2; n < x.size(); ++n) {
+    const double turn = -2 * std::numbers::pi * 1500 / kRateTelemetry * static_cast<double>(n);
+    expected[n] = (sent[n] + 0.5 * sent[n - 2] * std::polar(1.0, turn + std::numbers::pi / 2)) / std::sqrt(1.25);
+  }
+  EXPECT_LT(worst_telemetry(std::span(x).subspan(kStartTelemetry), std::span(expected).subspan(kStartTelemetry)), 1e-3);
+}
+
 TEST(SimTelemetry, NoiseIsAsStrongAsEbN0Says) {
   const std::string args = "level=-20,channel=ch2,offset=1000";
   const Samples clean = hear_telemetry(args, 40 * kPacket);
@@ -160,7 +176,8 @@ TEST(SimTelemetry, FadingGivesEachPacketAGainOfItsOwn) {
 }
 
 TEST(SimTelemetry, SignalDependsOnPositionsAlone) {
-  for (const std::string args : {"ppm=37,channel=ch2,ebn0=9,fading=4,offset=-3e5,gap=77", "payload=pn23,channel=ch4"}) {
+  for (const std::string args : {"ppm=37,channel=ch2,ebn0=9,fading=4,offset=-3e5,gap=77", "payload=pn23,channel=ch4",
+                                 "channel=ch3,ray_hz=1000,ppm=-5"}) {
     const Samples whole = hear_telemetry(args, 40000);
     for (const std::size_t piece : {1u, 777u}) {
       const Samples cut = hear_telemetry(args, piece == 1 ? 3000 : 40000, piece);
@@ -173,7 +190,7 @@ TEST(SimTelemetry, WhatIsWrongIsRefusedByName) {
   for (const std::string bad :
        {"channel=ch5", "channel=/nowhere.npy", "payload=prbs", "gap=-1", "gap=0.5", "ppm=5000", "fading=-1",
         "ebn0=loud", "offset=far", "payload_bits=101", "code=turbo", "randomize=on,code=irig_1024_2_3",
-        "asm=irig,code=80216e_2304_1_2", "payload_bits=6000,code=irig_4096_2_3"}) {
+        "asm=irig,code=80216e_2304_1_2", "payload_bits=6000,code=irig_4096_2_3", "ray_hz=1e6", "ray_hz=5"}) {
     try {
       Radio radio("scenario=telemetry," + bad);
       ADD_FAILURE() << bad << " was accepted";

@@ -123,6 +123,7 @@ __device__ inline float PacketDescent::receive(int packet, float unit) {
     for (int e = 0; e < kPoints; ++e) {
       const int at = begin + t_ + kTeam * e;
       v[e] = at < job_.window ? scaled(load(window + at), unit) : Complex32{};
+      if (job_.turned) v[e] = gpu::times(v[e], phasor_at(job_, packet, at));
       if (at >= own && at < own + kNew && at < end) energy += square(v[e]);
     }
     transform(v);

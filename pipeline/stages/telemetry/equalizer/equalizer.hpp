@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,7 +14,9 @@
 #include "base/element.hpp"
 #include "config/fields.hpp"
 #include "pipeline/stage/cuda_half.hpp"
+#include "pipeline/stages/telemetry/loop.hpp"
 #include "signal/formats/packet_format.hpp"
+#include "signal/formats/soqpsk.hpp"
 
 /// Five ways to undo a packet's channel. r_h(k) = sum h(n) h*(n-k) is the channel's autocorrelation, N the noise's
 /// variance:
@@ -54,9 +57,33 @@ constexpr bool linear(Kind kind) noexcept {
   return kind <= Kind::cma;
 }
 
+/// What decisions do for the channel.
+enum class Track : std::uint8_t {
+  off,
+  refine,  // a packet is equalized and decided, and gives one channel, with which it is equalized once more
+  on,      // the channel follows the decisions from segment to segment, and each segment gets one from those around it
+};
+inline std::span<const std::string_view> enum_names(Track) {
+  static constexpr std::string_view names[] = {"off", "refine", "on"};
+  return names;
+}
+/// At each end of a packet, bits whose samples have no share in that channel: the bits around the packet are unknown.
+inline constexpr std::int64_t kEndBits = 16;
+inline constexpr float kFitLoad = 1;               // of its equations' diagonal, in units of the signal's power
+inline constexpr std::int64_t kLeastPayload = 64;  // bits, to track
+
+// A channel that moves, in bits. First, each segment is equalized with the channel before it, and the last bits decided
+// give the next channel, which stays near the one before.
+inline constexpr std::int64_t kStep = 96;
+inline constexpr std::int64_t kLearned = 288;
+inline constexpr float kInertia = 24;  // rho
+// Then each segment gets a channel from itself and as many bits before and behind it.
+inline constexpr std::int64_t kSpan = 192;
+
 struct Config {
   PacketFormat format;
   std::vector<std::string> kinds;
+  Track track = Track::off;
   double cma_step = 0.05;
   std::int64_t cma_iterations = 12;
   bool cma_given = false;
@@ -64,6 +91,13 @@ struct Config {
   std::vector<std::string> detection_filter{"on"};
 
   void fields(FieldVisitor& visitor);
+};
+
+/// Of a transform over N samples.
+struct Bins {
+  std::int64_t size = 0;         // N
+  std::vector<float> detection;  // D(k)
+  std::vector<float> psi;        // Psi(k), mean 1
 };
 
 /// What both halves need.
@@ -77,10 +111,14 @@ struct Setup {
   float cma_step = 0;
   std::int64_t cma_iterations = 0;
   float zf_load = 0;
-  std::int64_t most = 1;         // packets of a block
-  std::int64_t size = 0;         // N, of the transform over a window
-  std::vector<float> detection;  // D(k), N bins
-  std::vector<float> psi;        // Psi(k), N bins, mean 1
+  std::int64_t most = 1;  // packets of a block
+  Bins window;            // of a transform over a whole window
+
+  Track track = Track::off;  // the rest is needed unless it is off
+  Bins segment;              // of one over a segment; for `on`
+  telemetry::Gains gains{};
+  std::vector<float> pilot;  // -1 and 1
+  std::optional<soqpsk::Modulator> modulator;
 
   bool wants(Kind kind) const noexcept {
     for (const Output& o : outputs)
@@ -94,6 +132,12 @@ struct Setup {
 inline std::int64_t transform_size(const PacketFormat& format) noexcept {
   const std::int64_t window = format.window();
   return window <= 16384 ? 16384 : static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(window)));
+}
+
+/// A segment with guards of kGuard samples.
+inline std::int64_t segment_size(const PacketFormat& format) noexcept {
+  return static_cast<std::int64_t>(
+      std::bit_ceil(static_cast<std::uint64_t>(kSpan * format.samples_per_bit + 2 * PacketFormat::kGuard)));
 }
 
 /// The CUDA half.

@@ -5,54 +5,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "pipeline/stages/arithmetic.hpp"
 #include "pipeline/stages/telemetry/equalizer/normal_equations_cpu.hpp"
+#include "pipeline/stages/telemetry/equalizer/refinement_cpu.hpp"
+#include "pipeline/stages/telemetry/equalizer/tracker_cpu.hpp"
 #include "signal/filters/scratch.hpp"
 
-// Plain loops, compiled once for each CPU instruction set: the compiler vectorizes them.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "pipeline/stages/telemetry/equalizer/equalizer_cpu.cpp"
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
-
-HWY_BEFORE_NAMESPACE();
-namespace iqd::equalizer::HWY_NAMESPACE {
-
-using elementwise::Complex;
-HWY_INLINE float square(Complex a) {
-  return a.re * a.re + a.im * a.im;
-}
-
-/// C = H* / (|H|^2 + N)
-void invert(const cf32* h, float noise, cf32* c, std::int64_t n) {
-  const auto* const from = reinterpret_cast<const Complex*>(h);
-  auto* const to = reinterpret_cast<Complex*>(c);
-  for (std::int64_t k = 0; k < n; ++k) {
-    const Complex a = from[k];
-    const float part = 1 / std::max(square(a) + noise, kLeastDivisor);
-    to[k] = {a.re * part, -a.im * part};
-  }
-}
-
-/// C = H* Psi / (|H|^2 Psi + N)
-void invert_weighted(const cf32* h, const float* psi, float noise, cf32* c, std::int64_t n) {
-  const auto* const from = reinterpret_cast<const Complex*>(h);
-  auto* const to = reinterpret_cast<Complex*>(c);
-  for (std::int64_t k = 0; k < n; ++k) {
-    const Complex a = from[k];
-    const float part = psi[k] / std::max(square(a) * psi[k] + noise, kLeastDivisor);
-    to[k] = {a.re * part, -a.im * part};
-  }
-}
-
-}  // namespace iqd::equalizer::HWY_NAMESPACE
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 namespace iqd::equalizer {
-
-HWY_EXPORT(invert);
-HWY_EXPORT(invert_weighted);
 
 namespace {
 
@@ -61,29 +19,35 @@ class Work {
  public:
   Work(const Setup& setup, Scratch& scratch)
       : s_(setup),
-        window_(scratch.take<cf32>(setup.size)),
-        channel_(scratch.take<cf32>(setup.size)),
-        response_(scratch.take<cf32>(setup.size)),
-        buffers_{scratch.take<cf32>(setup.size), scratch.take<cf32>(setup.size)},
+        window_(scratch.take<cf32>(setup.window.size)),
+        channel_(scratch.take<cf32>(setup.window.size)),
+        response_(scratch.take<cf32>(setup.window.size)),
+        buffers_{scratch.take<cf32>(setup.window.size), scratch.take<cf32>(setup.window.size)},
         scaled_(setup, scratch),
         taps_(scratch.take<cf32>(kTaps)),
         equations_(scratch) {
     if (setup.wants(Kind::cma)) descent_memory_.emplace(setup, scratch);
+    if (setup.track == Track::refine) refinement_.emplace(setup, scratch);
+    if (setup.track == Track::on) tracker_.emplace(setup, scratch);
   }
 
-  /// `descent` is needed for cma alone.
-  void run(const WindowFilter& filter, const std::optional<Descent>& descent, const Packet& packet,
-           float unit) noexcept {
+  /// `descent` is needed for cma alone, `segments` for a channel that moves.
+  void run(const WindowFilter& filter, const std::optional<Descent>& descent,
+           const std::optional<WindowFilter>& segments, const Packet& packet, float unit) noexcept {
     filter_ = &filter;
     packet_ = &packet;
     scaled_.load(packet, unit);
+    if (tracker_ && tracker_->run(*segments, scaled_, packet.symbols)) return;
+    if (refinement_) refine();
     filter.transform(scaled_.samples(), window_);
     if (s_.count_linear() > 0) make_linear(descent);
     if (s_.wants(Kind::fde1) || s_.wants(Kind::fde2)) make_inverses();
   }
 
  private:
+  void refine() noexcept;
   void make_linear(const std::optional<Descent>& descent) noexcept;
+  void transform_channel() noexcept;
   void make_inverses() noexcept;
   void deliver_taps(Kind kind) const noexcept;
   void deliver(Kind kind) const noexcept;
@@ -102,7 +66,18 @@ class Work {
   cf32* taps_;
   NormalEquations equations_;
   std::optional<DescentMemory> descent_memory_;
+  std::optional<Refinement> refinement_;
+  std::optional<Tracker> tracker_;
 };
+
+/// Whatever the kinds are, the decisions are those of fde1 with the detection filter.
+void Work::refine() noexcept {
+  filter_->transform(scaled_.samples(), window_);
+  transform_channel();
+  filter_->invert(Kind::fde1, channel_, scaled_.noise(), response_);
+  filter_->run(window_, response_, true, buffers_, refinement_->draft(), s_.format.bits());
+  refinement_->run(scaled_.samples(), scaled_.channel());
+}
 
 void Work::make_linear(const std::optional<Descent>& descent) noexcept {
   equations_.set_channel(scaled_.channel());
@@ -118,15 +93,17 @@ void Work::make_linear(const std::optional<Descent>& descent) noexcept {
   deliver_taps(Kind::cma);
 }
 
-void Work::make_inverses() noexcept {
+void Work::transform_channel() noexcept {
   filter_->transform_taps({scaled_.channel(), kChannelTaps}, kChannelFirst, buffers_, channel_);
-  if (s_.wants(Kind::fde1)) {
-    HWY_DYNAMIC_DISPATCH(invert)(channel_, scaled_.noise(), response_, s_.size);
-    deliver(Kind::fde1);
+}
+
+void Work::make_inverses() noexcept {
+  transform_channel();
+  for (const Kind kind : {Kind::fde1, Kind::fde2}) {
+    if (!s_.wants(kind)) continue;
+    filter_->invert(kind, channel_, scaled_.noise(), response_);
+    deliver(kind);
   }
-  if (!s_.wants(Kind::fde2)) return;
-  HWY_DYNAMIC_DISPATCH(invert_weighted)(channel_, s_.psi.data(), scaled_.noise(), response_, s_.size);
-  deliver(Kind::fde2);
 }
 
 void Work::deliver_taps(Kind kind) const noexcept {
@@ -141,13 +118,14 @@ void Work::deliver_taps(Kind kind) const noexcept {
 void Work::deliver(Kind kind) const noexcept {
   const auto output = output_of(kind);
   filter_->run(window_, response_, output->filtered, buffers_,
-               packet_->symbols + (output - s_.outputs.begin()) * s_.format.bits());
+               packet_->symbols + (output - s_.outputs.begin()) * s_.format.bits(), s_.format.bits());
 }
 
 }  // namespace
 
-Equalizer::Equalizer(Setup setup) : setup_(std::move(setup)), filter_(setup_) {
+Equalizer::Equalizer(Setup setup) : setup_(std::move(setup)), filter_(setup_.window, setup_.format.samples_per_bit) {
   if (setup_.wants(Kind::cma)) descent_.emplace(setup_);
+  if (setup_.track == Track::on) segments_.emplace(setup_.segment, setup_.format.samples_per_bit);
 }
 
 std::size_t Equalizer::scratch_bytes(const Setup& setup) noexcept {
@@ -160,7 +138,7 @@ void Equalizer::run(const Packet& packet, std::byte* memory) const noexcept {
   const float unit = unit_of(packet, setup_.format.window());
   if (unit > 0) {
     Scratch scratch(memory);
-    return Work(setup_, scratch).run(filter_, descent_, packet, unit);
+    return Work(setup_, scratch).run(filter_, descent_, segments_, packet, unit);
   }
   const cf32 all(unit, unit);  // zeros, or NaN
   std::fill_n(packet.symbols, setup_.outputs.size() * static_cast<std::size_t>(setup_.format.bits()), all);
@@ -168,4 +146,3 @@ void Equalizer::run(const Packet& packet, std::byte* memory) const noexcept {
 }
 
 }  // namespace iqd::equalizer
-#endif

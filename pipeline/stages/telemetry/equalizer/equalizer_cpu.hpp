@@ -26,6 +26,7 @@ class Equalizer {
  private:
   Setup setup_;
   WindowFilter filter_;
+  std::optional<WindowFilter> segments_;
   std::optional<Descent> descent_;
 };
 

@@ -13,8 +13,12 @@
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/equalizer/descend.cuh"
 #include "pipeline/stages/telemetry/equalizer/equalizer.hpp"
+#include "pipeline/stages/telemetry/equalizer/fit_channels.cuh"
+#include "pipeline/stages/telemetry/equalizer/follow_drafts.cuh"
 #include "pipeline/stages/telemetry/equalizer/make_symbols.cuh"
 #include "pipeline/stages/telemetry/equalizer/solve_systems.cuh"
+#include "pipeline/stages/telemetry/equalizer/track_packets.cuh"
+#include "signal/filters/scratch.hpp"
 
 namespace iqd::equalizer {
 namespace {
@@ -62,27 +66,37 @@ class Run final : public StageRun {
         block_roots_(roots(kBlock, kBlock)),
         half_factors_(factors(kHalf)),
         half_roots_(roots(static_cast<int>(kSize), kSymbolThreads)),
-        detection_(std::span<const float>(setup.detection)),
-        psi_(std::span<const float>(setup.psi)),
+        detection_(std::span<const float>(setup.window.detection)),
+        psi_(std::span<const float>(setup.window.psi)),
+        pilot_(std::span<const float>(setup.pilot)),
+        waveform_(setup.modulator ? setup.modulator->table() : std::span<const cf32>()),
+        track_(setup.track),
+        segment_factors_(factors(static_cast<int>(setup.segment.size))),
+        segment_detection_(std::span<const float>(setup.segment.detection)),
+        segment_psi_(std::span<const float>(setup.segment.psi)),
         descend_(make_kernel(
             descend, kDescendThreads, sizeof(DescendMemory),
             count_blocks(static_cast<int>(setup.format.samples())) * kBlock * std::int64_t{sizeof(Complex32)})),
         symbols_(
             make_kernel(make_symbols, kSymbolThreads, sizeof(SymbolMemory), kHalf * std::int64_t{sizeof(BinPair)})) {
     fix(setup);
-    gpu::load_kernels("loading equalizer", solve_systems);
+    if (track_ == Track::on) setup.segment.size > 1024 ? load_passes<2048>() : load_passes<1024>();
+    gpu::load_kernels("loading equalizer", solve_systems, follow_drafts, fit_channels);
   }
 
   std::size_t device_scratch_bytes() const noexcept override {
     const std::int64_t factor = solver_groups_ * kSolvers * kSystem * kColumn * std::int64_t{sizeof(Complex64)};
     const std::int64_t spectra = groups_ * std::max(descend_.spectrum, symbols_.spectrum);
-    return taps_bytes() + static_cast<std::size_t>(std::max(factor, spectra));
+    return taps_bytes() + hold_refined(nullptr).bytes + static_cast<std::size_t>(std::max(factor, spectra));
   }
 
   void enqueue(const StageIo& io, StreamView view) const noexcept override {
     Job job = job_of(io);
     const cudaStream_t stream = gpu::stream_of(view);
-    std::byte* const behind = io.device_scratch + taps_bytes();
+    const Refined refined = hold_refined(io.device_scratch + taps_bytes());
+    std::byte* const behind = io.device_scratch + taps_bytes() + refined.bytes;
+    if (track_ == Track::refine) refine(job, refined, behind, stream);
+    if (track_ == Track::on) follow(job, refined, stream);
     if (job.solve_zf || job.solve_mmse) {
       job.factor = reinterpret_cast<Complex64*>(behind);
       const unsigned groups = gpu::groups_of(job.most * systems(), kSolvers);
@@ -93,8 +107,28 @@ class Run final : public StageRun {
   }
 
  private:
+  /// What refining leaves for the kernels behind it, in scratch.
+  struct Refined {
+    Complex32* phasors;
+    Complex32* channel;
+    unsigned* decided;
+    std::int32_t* usable;
+    std::size_t bytes;  // of all
+
+    void give(Job& job) const noexcept {
+      job.held_phasors = phasors;
+      job.fitted = channel;
+      job.decided = decided;
+      job.usable = usable;
+    }
+  };
+
   void fix(const Setup& setup);
   Job job_of(const StageIo& io) const noexcept;
+  Refined hold_refined(std::byte* memory) const noexcept;
+  void refine(Job& job, const Refined& refined, std::byte* scratch, cudaStream_t stream) const noexcept;
+  template <int N> void load_passes();
+  void follow(Job& job, const Refined& refined, cudaStream_t stream) const noexcept;
 
   std::int64_t systems() const noexcept { return fixed_.solve_zf + fixed_.solve_mmse; }
   std::size_t taps_bytes() const noexcept {
@@ -117,8 +151,16 @@ class Run final : public StageRun {
   gpu::DeviceArray<Complex32> half_roots_;
   gpu::DeviceArray<float> detection_;
   gpu::DeviceArray<float> psi_;
+  gpu::DeviceArray<float> pilot_;
+  gpu::DeviceArray<cf32> waveform_;
+  Track track_;
+  gpu::DeviceArray<Complex32> segment_factors_;
+  gpu::DeviceArray<float> segment_detection_;
+  gpu::DeviceArray<float> segment_psi_;
   Kernel descend_;
   Kernel symbols_;
+  Kernel track_packets_{};
+  Kernel equalize_spans_{};
 };
 
 void Run::fix(const Setup& setup) {
@@ -140,9 +182,59 @@ void Run::fix(const Setup& setup) {
   fixed_.zf_load = setup.zf_load;
   fixed_.step = setup.cma_step / static_cast<float>(setup.format.samples());
   fixed_.iterations = static_cast<int>(setup.cma_iterations);
-  fixed_.kinds = static_cast<int>(setup.outputs.size());
+  fixed_.kinds = fixed_.made = static_cast<int>(setup.outputs.size());
   fixed_.linear_kinds = static_cast<int>(setup.count_linear());
   std::copy(setup.outputs.begin(), setup.outputs.end(), fixed_.outputs);
+  fixed_.pilot = pilot_.data();
+  fixed_.waveform = reinterpret_cast<const Complex32*>(waveform_.data());
+  fixed_.pilot_bits = static_cast<int>(setup.pilot.size());
+  fixed_.period = static_cast<int>(setup.format.period_bits());
+  fixed_.gains = setup.gains;
+  fixed_.segment_factors = segment_factors_.data();
+  fixed_.segment_detection = segment_detection_.data();
+  fixed_.segment_psi = segment_psi_.data();
+}
+
+Run::Refined Run::hold_refined(std::byte* memory) const noexcept {
+  if (track_ == Track::off) return {};
+  Scratch scratch(memory);
+  Refined held{};
+  held.phasors = scratch.take<Complex32>(most_ * (fixed_.bits / 2));
+  held.channel = scratch.take<Complex32>(most_ * kChannelTaps);
+  held.decided = scratch.take<unsigned>(most_ * ((fixed_.bits + 31) / 32));
+  held.usable = scratch.take<std::int32_t>(most_);
+  held.bytes = gpu::round_256(scratch.bytes());
+  return held;
+}
+
+/// Replaces the job's channels, and has its windows turned.
+void Run::refine(Job& job, const Refined& refined, std::byte* scratch, cudaStream_t stream) const noexcept {
+  refined.give(job);
+  Job draft = job;
+  draft.made = 1;
+  draft.outputs[0] = {Kind::fde1, true};
+  draft.taps = nullptr;
+  put(symbols_, draft, scratch, stream);
+  follow_drafts<<<std::max(gpu::groups_of(job.most, kFollowed), 1u), kFollowed, 0, stream>>>(job);
+  fit_channels<<<std::max(static_cast<unsigned>(job.most), 1u), kFitThreads, 0, stream>>>(job);
+  job.channel = refined.channel;
+  job.turned = true;
+}
+
+template <int N> void Run::load_passes() {
+  track_packets_ = make_kernel(track_packets<N>, kFitThreads, sizeof(TrackMemory<N>), 0);
+  equalize_spans_ = make_kernel(equalize_spans<N>, kFitThreads, sizeof(TrackMemory<N>), 0);
+}
+
+/// Makes the symbols of all packets that can be followed; the job's kernels make the rest.
+void Run::follow(Job& job, const Refined& refined, cudaStream_t stream) const noexcept {
+  refined.give(job);
+  job.rest = true;
+  const auto packets = static_cast<unsigned>(std::max(job.most, 1));
+  const dim3 spans(gpu::groups_of(job.bits, kSpan), packets);
+  const auto bytes = [](const Kernel& kernel) { return static_cast<std::size_t>(kernel.bytes); };
+  track_packets_.run<<<packets, kFitThreads, bytes(track_packets_), stream>>>(job);
+  equalize_spans_.run<<<spans, kFitThreads, bytes(equalize_spans_), stream>>>(job);
 }
 
 Job Run::job_of(const StageIo& io) const noexcept {
@@ -165,7 +257,7 @@ Job Run::job_of(const StageIo& io) const noexcept {
 }
 
 std::unique_ptr<StageRun> make(const Setup& setup) {
-  if (setup.size > kSize)
+  if (setup.window.size > kSize)
     throw SetupError("equalizer takes windows of up to " + std::to_string(kSize) +
                      " samples on a GPU; those of these packets have " + std::to_string(setup.format.window()) +
                      "; set `backend: cpu`, or a smaller `payload_bits`");

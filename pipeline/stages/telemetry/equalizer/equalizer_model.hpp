@@ -28,6 +28,7 @@ struct Received {
   Signal window;
   Signal channel;  // h(-12) … h(25)
   double noise;
+  std::vector<std::uint8_t> bits{};  // of the packet
 };
 
 inline void round_to_float(Signal& x) {
@@ -43,8 +44,10 @@ inline void PrintTo(const Ray& ray, std::ostream* out) {
   *out << ray.gain << " after " << ray.delay;
 }
 
-/// Rays that are band-limited like the signal, as an estimate from the signal is.
-inline Received receive(const PacketFormat& format, const std::vector<Ray>& rays, double noise, unsigned seed) {
+/// Rays that are band-limited like the signal, as an estimate from the signal is. `pilot`: what the packet begins with;
+/// all other bits are random.
+inline Received receive(const PacketFormat& format, const std::vector<Ray>& rays, double noise, unsigned seed,
+                        const std::vector<std::uint8_t>& pilot = {}) {
   std::mt19937 engine(seed);
   std::normal_distribution<double> normal(0, std::sqrt(noise / 2));
   const auto d = soqpsk::detection_filter();
@@ -58,6 +61,9 @@ inline Received receive(const PacketFormat& format, const std::vector<Ray>& rays
   const std::int64_t s = format.samples_per_bit;
   std::vector<std::uint8_t> bits(at(format.window() / s + 2 * margin));
   for (std::uint8_t& b : bits) b = static_cast<std::uint8_t>(engine() & 1);
+  const auto first = bits.begin() + margin + PacketFormat::kGuard / s;
+  std::copy(pilot.begin(), pilot.end(), first);
+  received.bits.assign(first, first + format.bits());
   const Signal sent = soqpsk::modulate(bits, s);
   for (std::int64_t n = 0; n < format.window(); ++n) {
     for (std::int64_t m = 0; m < kChannelTaps; ++m)

@@ -17,6 +17,12 @@ std::vector<float> floats(const std::vector<double>& values) {
   return {values.begin(), values.end()};
 }
 
+/// The tables at the bins of a transform whose size is set.
+void fill(Bins& bins, std::int64_t samples_per_bit) {
+  bins.detection = floats(soqpsk::detection_response(bins.size, samples_per_bit));
+  bins.psi = floats(soqpsk::power_spectrum(bins.size, samples_per_bit));
+}
+
 /// The kinds by their names; reports what is wrong with them to the section.
 std::vector<Setup::Output> read_kinds(const Config& config, const Section& section) {
   const auto names = enum_names(Kind{});
@@ -70,20 +76,37 @@ class EqualizerStage final : public ConfiguredStage<Config> {
     setup_.cma_iterations = config_.cma_iterations;
     setup_.zf_load = static_cast<float>(config_.zf_load);
     setup_.most = context.in[0].most;
-    setup_.size = transform_size(setup_.format);
+    set_tracking(context);
+    setup_.window.size = transform_size(setup_.format);
     shape_outputs(context.out[0], context.out[1]);
     context.scratch_bytes = Equalizer::scratch_bytes(setup_);
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
     Setup setup = setup_;
-    setup.detection = floats(soqpsk::detection_response(setup.size, setup.format.samples_per_bit));
-    setup.psi = floats(soqpsk::power_spectrum(setup.size, setup.format.samples_per_bit));
+    fill(setup.window, setup.format.samples_per_bit);
+    if (setup.track == Track::on) fill(setup.segment, setup.format.samples_per_bit);
+    if (setup.track != Track::off) setup.modulator.emplace(setup.format.samples_per_bit);
     if (auto* cuda = device_half<CudaHalf>(backend, "equalizer")) return cuda(setup);
     return cpu_run([equalizer = Equalizer(std::move(setup))](const StageIo& io) noexcept { run_cpu(equalizer, io); });
   }
 
  private:
+  void set_tracking(const ShapeContext& context) {
+    setup_.track = config_.track;
+    if (setup_.track == Track::off) return;
+    if (setup_.format.payload_bits < kLeastPayload)
+      context.section.problem("track", fmt::format("needs a payload of {} bits; `payload_bits` is {}", kLeastPayload,
+                                                   setup_.format.payload_bits));
+    if (setup_.track == Track::on && setup_.count_linear() > 0)
+      context.section.problem("track",
+                              "'on' equalizes by segments, which only fde1 and fde2 do; list no other `kinds`");
+    setup_.segment.size = segment_size(setup_.format);
+    setup_.gains = telemetry::gains_of(telemetry::usual_bandwidth(context.in[0]), 2);
+    setup_.pilot.clear();
+    for (const std::uint8_t bit : setup_.format.pilot()) setup_.pilot.push_back(bit != 0 ? 1.0f : -1.0f);
+  }
+
   void shape_outputs(PortShape& symbols, PortShape& taps) const {
     Dim kinds{"kind", std::ssize(setup_.outputs), {}};
     Dim linear_kinds{"kind", setup_.count_linear(), {}};
@@ -128,6 +151,9 @@ void Config::fields(FieldVisitor& v) {
           {.help = "diagonal loading of zf, times the channel's energy", .low = 0, .high = 1, .live = true});
   v.field("detection_filter", detection_filter,
           {.help = "on or off for all kinds, or a list with one for each", .live = true});
+  v.field("track", track,
+          {.help = "decide a packet's bits, estimate the channel from them, and equalize once more: refine takes one "
+                   "channel for a packet, on one for each 192 bits, of fde1 and fde2"});
   telemetry::packet_fields(v, format);
 }
 

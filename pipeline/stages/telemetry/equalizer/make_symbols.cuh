@@ -71,10 +71,10 @@ class Symbols {
     if (!(unit > 0)) return fill(unit);
     noise_ = noise_of(job_, packet, unit);
 #pragma unroll 1  // a single copy of the loop body fits the instruction cache
-    for (int i = 0; i < 2 * job_.kinds; ++i) {
-      const bool filtered = i >= job_.kinds;
-      if (i == job_.kinds) weigh();
-      if (job_.outputs[i % job_.kinds].filtered == filtered) make(i % job_.kinds, unit);
+    for (int i = 0; i < 2 * job_.made; ++i) {
+      const bool filtered = i >= job_.made;
+      if (i == job_.made) weigh();
+      if (job_.outputs[i % job_.made].filtered == filtered) make(i % job_.made, unit);
     }
   }
 
@@ -106,6 +106,7 @@ class Symbols {
   }
 
   __device__ float receive();
+  __device__ void turn(Points& even, Points& odd) const;
   __device__ void weigh() const;
   __device__ void make(int output, float unit) const;
   __device__ int load_filter(Kind kind, int output, float unit) const;
@@ -157,6 +158,7 @@ __device__ inline float Symbols::receive() {
   }
   if (!__syncthreads_and(finite)) return NAN;
   if (!(unit > 0)) return unit;
+  if (job_.turned) turn(even, odd);
 #pragma unroll 1
   for (int half = 0; half < 2; ++half) {
     begin_transform(even);
@@ -171,6 +173,16 @@ __device__ inline float Symbols::receive() {
 #pragma unroll
   for (int e = 0; e < kBins; ++e) received_[kSymbolThreads * e] = pair_of(even[e], odd[e], e);
   return unit;
+}
+
+/// Takes the phase off the window. Two samples have the same one.
+__device__ inline void Symbols::turn(Points& even, Points& odd) const {
+#pragma unroll
+  for (int e = 0; e < kBins; ++e) {
+    const Complex32 phasor = phasor_at(job_, packet_, 2 * (t_ + kSymbolThreads * e));
+    even[e] = gpu::times(even[e], phasor);
+    odd[e] = gpu::times(odd[e], phasor);
+  }
 }
 
 /// Applies the detection filter.
@@ -276,7 +288,7 @@ __global__ void __launch_bounds__(kSymbolThreads, 1) make_symbols(const Job job)
     for (std::int32_t* const count : job.count) *count = packets;
   Symbols symbols(job, memory, received);
   for (int packet = static_cast<int>(blockIdx.x); packet < packets; packet += static_cast<int>(gridDim.x))
-    symbols.run(packet);
+    if (!job.rest || job.usable[packet] == 0) symbols.run(packet);
 }
 
 }  // namespace iqd::equalizer

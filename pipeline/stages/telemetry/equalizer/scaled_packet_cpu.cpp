@@ -55,7 +55,7 @@ float unit_of(const Packet& packet, std::int64_t window) noexcept {
 
 ScaledPacket::ScaledPacket(const Setup& setup, Scratch& scratch)
     : window_(setup.format.window()),
-      size_(setup.size),
+      size_(setup.window.size),
       samples_(scratch.take<cf32>(size_)),
       channel_(scratch.take<cf32>(kChannelTaps)) {}
 

@@ -31,6 +31,8 @@ class ScaledPacket {
 
   const cf32* samples() const noexcept { return samples_; }  // [N]: the window, then zeros
   const cf32* channel() const noexcept { return channel_; }  // [38]
+  cf32* samples() noexcept { return samples_; }
+  cf32* channel() noexcept { return channel_; }
   float noise() const noexcept { return noise_; }
   /// Writes the taps of a filter for this packet as they are for the inputs.
   void unscale_taps(const cf32* taps, cf32* to) const noexcept;

@@ -21,7 +21,7 @@ struct SmallPacket {
 
   SmallPacket() {
     setup.format.payload_bits = 64;
-    setup.size = transform_size(setup.format);
+    setup.window.size = transform_size(setup.format);
     for (std::int64_t n = 0; n < setup.format.window(); ++n) window.emplace_back(static_cast<float>(n), 1);
     channel[3] = {0.1f, -3};
   }
@@ -64,7 +64,7 @@ TEST(ScaledPacket, InputsAreScaledAndPadded) {
   scaled.load(in.packet(), 0.5f);
   EXPECT_EQ(scaled.channel()[3], cf32(0.05f, -1.5f));
   EXPECT_EQ(scaled.noise(), 0.125f);
-  for (std::int64_t n = 0; n < in.setup.size; ++n)
+  for (std::int64_t n = 0; n < in.setup.window.size; ++n)
     ASSERT_EQ(scaled.samples()[n], n < std::ssize(in.window) ? 0.5f * in.window[n] : cf32()) << n;
   const std::vector<cf32> taps(kTaps, cf32(4, -2));
   std::vector<cf32> unscaled(kTaps);

@@ -26,7 +26,7 @@ class FilterUnderTest {
     filter_.transform(window_.data(), spectrum_.data());
     filter_.transform_taps(taps, first, {a_.data(), b_.data()}, response_.data());
     std::vector<cf32> symbols(setup_.format.bits());
-    filter_.run(spectrum_.data(), response_.data(), detection, {a_.data(), b_.data()}, symbols.data());
+    filter_.run(spectrum_.data(), response_.data(), detection, {a_.data(), b_.data()}, symbols.data(), bits());
     return symbols;
   }
   /// What `run` has to yield for these taps, by their definition.
@@ -43,13 +43,13 @@ class FilterUnderTest {
     Setup setup;
     setup.format.payload_bits = 64;
     setup.format.samples_per_bit = samples_per_bit;
-    setup.size = 4096;
-    setup.detection.assign(setup.size, detection);
+    setup.window.size = 4096;
+    setup.window.detection.assign(setup.window.size, detection);
     return setup;
   }
   Setup setup_;
-  WindowFilter filter_{setup_};
-  std::vector<cf32> window_ = std::vector<cf32>(setup_.size);
+  WindowFilter filter_{setup_.window, setup_.format.samples_per_bit};
+  std::vector<cf32> window_ = std::vector<cf32>(setup_.window.size);
   std::vector<cf32> spectrum_ = window_, response_ = window_, a_ = window_, b_ = window_;
 };
 

@@ -13,7 +13,7 @@
 #include "config/fields.hpp"
 #include "pipeline/stage/cuda_half.hpp"
 #include "pipeline/stage/stage.hpp"
-#include "pipeline/stages/telemetry/soqpsk_detector/loop.hpp"
+#include "pipeline/stages/telemetry/loop.hpp"
 #include "signal/formats/packet_format.hpp"
 
 /// From symbols at bit centres to bits: the pilot gives the amplitude, a loop that is first pilot-aided and then
@@ -28,6 +28,10 @@
 /// A chain with a NaN or an infinity has bits of 0, soft values of NaN and LLRs of 0; other chains are unaffected. If
 /// the amplitude is 0, as of zeros, soft values and LLRs are 0 and the bits 1. Keeps nothing between calls.
 namespace iqd::soqpsk_detector {
+
+using telemetry::decide, telemetry::Decision, telemetry::whole_llr, telemetry::kBefore, telemetry::kLlrScale;
+using telemetry::Gains, telemetry::gains_of, telemetry::Loop, telemetry::Pilot, telemetry::Symbol;
+using telemetry::kSettled, telemetry::kTile;
 
 enum class LlrForm : std::uint8_t { f32, i8 };
 inline std::span<const std::string_view> enum_names(LlrForm) {
@@ -44,9 +48,6 @@ struct Config {
 
   void fields(FieldVisitor& visitor);
 };
-
-/// Of a loop with noise bandwidth times bit length `bandwidth`; the second order is critically damped.
-Gains gains_of(double bandwidth, std::int64_t order) noexcept;
 
 struct Setup {
   std::vector<float> pilot;  // -1 and 1

@@ -22,7 +22,10 @@ class Detector {
   template <int W> void run(std::int64_t first) const {
     Loop loops[W];
     const cf32* y[W];
-    for (int c = 0; c < W; ++c) y[c] = symbols_ + (first + c) * setup_.bits, loops[c] = measured(y[c]);
+    for (int c = 0; c < W; ++c) {
+      y[c] = symbols_ + (first + c) * setup_.bits;
+      loops[c] = telemetry::measured_loop(pilot_, [&](int k) { return symbol(y[c][k]); });
+    }
     float soft[W][1 + kTile];  // [0]: of the bit before the tile
     const int bits = static_cast<int>(setup_.bits);
     for (int k = 0; k < bits; k += kTile) {
@@ -40,12 +43,6 @@ class Detector {
   }
 
  private:
-  Loop measured(const cf32* y) const {
-    float sum = 0;
-    for (int k = kSettled; k < pilot_.bits; ++k) sum = sum + along(pilot_, k, symbol(y[k]));
-    return Loop(sum, pilot_);
-  }
-
   void write_tile(std::int64_t chain, int k, int n, float* soft, const Loop& loop) const {
     if (to_.soft) std::copy_n(soft + 1, n, to_.soft + chain * setup_.bits + k);
     if (k + n <= pilot_.bits) return;
@@ -76,16 +73,6 @@ class Detector {
 };
 
 }  // namespace
-
-Gains gains_of(double bandwidth, std::int64_t order) noexcept {
-  if (order == 1) return {static_cast<float>(bandwidth / (1 + 2 * bandwidth)), 0};
-  constexpr double kDamping = 1;
-  constexpr double kDetector = 2;  // the error is twice the sine of the angle
-  const double theta = bandwidth / (kDamping + 0.25 / kDamping);
-  const double scale = 4 / (1 + 2 * kDamping * theta + theta * theta) / kDetector;
-  // K1 + K2, and K2 divided by that.
-  return {static_cast<float>((kDamping + theta) * theta * scale), static_cast<float>(theta / (kDamping + theta))};
-}
 
 void run_cpu(const Setup& setup, const cf32* symbols, std::int64_t chains, const Results& results) noexcept {
   const Detector detector(setup, symbols, results);

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/packet_keys.hpp"
 #include "pipeline/stages/telemetry/soqpsk_detector/soqpsk_detector.hpp"
@@ -16,8 +14,7 @@ class SoqpskDetectorStage final : public ConfiguredStage<Config> {
   void shape(ShapeContext& context) override {
     const PortShape& in = context.in[0];
     if (!telemetry::check_packets(config_.packet, context.section) || !check_input(in, context.section)) return;
-    const bool own_offset = std::find(in.marks.begin(), in.marks.end(), "offset_of_packet") != in.marks.end();
-    const double bandwidth = config_.loop_bandwidth.value_or(own_offset ? 0.01 : 0.005);
+    const double bandwidth = config_.loop_bandwidth.value_or(telemetry::usual_bandwidth(in));
     setup_.bits = config_.packet.bits();
     setup_.gains = gains_of(bandwidth, config_.loop_order);
     setup_.differential = config_.differential;

@@ -23,7 +23,7 @@ const std::initializer_list<std::string_view> kArguments{
     "tx", "scenario", "seed", "level", "snr", "frequency", "text", "symbol", "delay", "gain", "pace", "buffer",
     "epoch", "time", "rate_grid", "stall_at", "stall_for", "jump_at", "jump_by", "hang_at", "lose", "lose_every",
     "overflow_every", "overflow_lost", "short_reads", "pa", "iq_gain", "iq_phase", "lo", "memory", "disconnect_at",
-    "disconnect_for", "payload", "gap", "channel", "ebn0", "offset", "ppm", "fading", "format", "midambles", "modulation", "modulation_odd", "announce", "code",
+    "disconnect_for", "payload", "gap", "channel", "ray_hz", "ebn0", "offset", "ppm", "fading", "format", "midambles", "modulation", "modulation_odd", "announce", "code",
     "period", "taps", "delay_spread", "doppler", "profile", "interferer", "tone", "tone_db", "levels", "start", "array",
     "users", "radius", "spread", "jitter", "powers", "motion", "phase", "chip_rate", "interval", "coding", "id", "deviation", "left", "right", "amplitude",
     "stereo", "emphasis", "symbol_rate", "timing", "alpha", "differential", "late_every", "late_lost",

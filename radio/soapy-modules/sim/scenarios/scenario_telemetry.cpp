@@ -8,8 +8,8 @@
 
 #include "base/files/npy.hpp"
 #include "radio/soapy-modules/sim/scenarios/code_arguments.hpp"
+#include "radio/soapy-modules/sim/scenarios/moving_rays.hpp"
 #include "radio/soapy-modules/sim/scenarios/noise.hpp"
-#include "radio/soapy-modules/sim/scenarios/propagation.hpp"
 #include "radio/soapy-modules/sim/scenarios/scenario.hpp"
 #include "radio/soapy-modules/sim/scenarios/tone.hpp"
 #include "radio/soapy-modules/sim/scenarios/transmission.hpp"
@@ -21,6 +21,7 @@ constexpr std::int64_t kTelemetryPiece = 2048;  // samples that pass through all
 constexpr int kMostBitPpm = 1000;
 constexpr std::int64_t kMostRays = 512;
 constexpr std::int64_t kMostPayloadBits = 1 << 20;
+constexpr int kMostRayHz = 100'000;
 
 double number_in(const Arguments& args, const std::string& key, int low, int high) {
   const double value = args.number(key, 0);
@@ -78,6 +79,15 @@ std::shared_ptr<const PacketPayload> coded_payload(const Arguments& args, std::i
   return payload;
 }
 
+MovingRays rays_of_arguments(const Arguments& args, double rate_hz) {
+  const std::string channel = args.text("channel", "awgn");
+  const std::vector<Ray> rays = rays_of_argument(channel, rate_hz);
+  const double hz = number_in(args, "ray_hz", -kMostRayHz, kMostRayHz);
+  if (hz != 0 && rays.size() < 2)
+    refuse("ray_hz", args.text("ray_hz", ""), "expected 0, since the channel has one ray");
+  return {rays, rate_hz, number_in(args, "ppm", -kMostBitPpm, kMostBitPpm) * 1e-6, hz};
+}
+
 Transmission::Options options_of(const Arguments& args) {
   const std::string payload = args.text("payload", "pn15");
   if (payload != "pn9" && payload != "pn15" && payload != "pn23")
@@ -108,8 +118,7 @@ class TelemetryScenario final : public Scenario {
  public:
   explicit TelemetryScenario(const Setting& setting)
       : transmission_(options_of(setting.arguments)),
-        propagation_(rays_of_argument(setting.arguments.text("channel", "awgn"), setting.rate_hz), setting.rate_hz,
-                     number_in(setting.arguments, "ppm", -kMostBitPpm, kMostBitPpm) * 1e-6),
+        propagation_(rays_of_arguments(setting.arguments, setting.rate_hz)),
         carrier_(setting.arguments.number("offset", 0) / setting.rate_hz),
         amplitude_(amplitude_of(setting.arguments.number("level", -20))) {
     if (const auto eb_n0_db = setting.arguments.number("ebn0")) {
@@ -137,7 +146,7 @@ class TelemetryScenario final : public Scenario {
   }
 
   Transmission transmission_;
-  Propagation propagation_;
+  MovingRays propagation_;
   Tone carrier_;
   double amplitude_;
   std::shared_ptr<const Noise> noise_;

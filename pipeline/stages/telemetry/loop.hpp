@@ -9,12 +9,13 @@
 
 #include "base/views.hpp"
 
-/// The computation of one chain, that is of one packet of one kind, shared by the CPU and the GPU: sums and products of
-/// floats in a fixed order, none of them fused, so that both give the same bits.
+/// The phase loop of one chain, that is of one packet of one kind, and its decisions, shared by the CPU and the GPU: sums
+/// and products of floats in a fixed order, none of them fused, so that both give the same bits. `soqpsk_detector`
+/// decides with it; `equalizer` sharpens its channel with the decisions.
 ///
 /// The phase is kept not as an angle but as w = exp(-j theta) / A, which each update turns by a small angle. The loop
 /// itself corrects the phase error that rounding causes in w; its length is corrected at the beginning of each tile.
-namespace iqd::soqpsk_detector {
+namespace iqd::telemetry {
 
 constexpr int kTile = 32;       // symbols
 constexpr int kSettled = 8;     // amplitude and noise are measured from this bit of the pilot on
@@ -43,6 +44,16 @@ struct Gains {
   float direct;
   float carried;
 };
+/// Of a loop with noise bandwidth times bit length `bandwidth`; the second order is critically damped.
+inline Gains gains_of(double bandwidth, std::int64_t order) noexcept {
+  if (order == 1) return {static_cast<float>(bandwidth / (1 + 2 * bandwidth)), 0};
+  constexpr double kDamping = 1;
+  constexpr double kDetector = 2;  // the error is twice the sine of the angle
+  const double theta = bandwidth / (kDamping + 0.25 / kDamping);
+  const double scale = 4 / (1 + 2 * kDamping * theta + theta * theta) / kDetector;
+  // K1 + K2, and K2 divided by that.
+  return {static_cast<float>((kDamping + theta) * theta * scale), static_cast<float>(theta / (kDamping + theta))};
+}
 
 /// x, or -x if s is negative.
 IQD_HOST_DEVICE inline float with_sign_of(float s, float x) {
@@ -107,6 +118,8 @@ class Loop {
   }
   /// False if one of the symbols so far was not finite: a NaN or an infinity stays in v.
   IQD_HOST_DEVICE bool good() const { return is_finite(rate_); }
+  /// exp(-j theta) for the next two symbols; 0 if the amplitude is 0.
+  IQD_HOST_DEVICE Symbol phasor() const { return {re_ * amplitude_, im_ * amplitude_}; }
 
  private:
   IQD_HOST_DEVICE Symbol turned(Symbol y) const { return {y.re * re_ - y.im * im_, y.re * im_ + y.im * re_}; }
@@ -146,6 +159,13 @@ class Loop {
   float rate_ = 0;     // v
   float scatter_ = 0;  // sum of the squared deviations of the pilot's soft values from ±1
 };
+
+/// A loop with the amplitude of the pilot; load(k) returns symbol k.
+template <class Load> IQD_HOST_DEVICE Loop measured_loop(const Pilot& pilot, const Load& load) {
+  float sum = 0;
+  for (int k = kSettled; k < pilot.bits; ++k) sum = sum + along(pilot, k, load(k));
+  return Loop(sum, pilot);
+}
 
 /// Symbols k … k + n - 1 of W chains: a tile, or the rest of one; k is a multiple of kTile, n even. The chains are
 /// interleaved, since each update waits for the one before. load(c, i) returns symbol k + i of chain c, store(c, i,
@@ -189,4 +209,4 @@ IQD_HOST_DEVICE inline std::int8_t whole_llr(float llr) {
   return static_cast<std::int8_t>(static_cast<int>(x + with_sign_of(x, 0.5f)));
 }
 
-}  // namespace iqd::soqpsk_detector
+}  // namespace iqd::telemetry
