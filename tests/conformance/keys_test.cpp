@@ -146,7 +146,7 @@ std::vector<Keys> all_keys() {
                            "users: 2, training: 1, pilots: 20, data: 60, early: 3"})
     all.push_back(
         {"noma_channel_estimator", fmt::format("{{fft: 64, carriers: 24, prefix: 9, frame: 512, {}}}", keys)});
-  for (const char* keys : {"{average: carry, memory: 5}", "{average: packet}"})
+  for (const char* keys : {"{average: carry, memory: 5}", "{average: packet}", "{clock: packet}", "{clock: block}"})
     all.push_back({"packet_estimator", keys});
   for (const char* keys : {"{kinds: [cma, zf, fde2]}", "{kinds: [fde1]}"}) all.push_back({"equalizer", keys});
   for (const char* keys : {"{differential: true, llr: i8}", "{loop_order: 1}"})

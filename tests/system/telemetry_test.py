@@ -7,6 +7,7 @@ import unittest
 import numpy as np
 
 import iqd
+import range_clock_model as clock
 import telemetry_model as model
 
 BLOCKS = ([], ["--block", 5000], ["--block", model.SAMPLES], ["--block", 12673], ["--block", 40_009])
@@ -155,6 +156,29 @@ class Receiver(StageTest):
                 self.assertLess(abs(offset - w).max(), 1e-7)
                 np.testing.assert_allclose(hertz, w * model.RATE / (2 * np.pi), atol=0.5)
                 self.assertLess(relative(turned, model.derotate(r, w)).max(), 1e-5)
+                self.assertLess((abs(channel - h).max(1) / abs(h).max(1)).max(), 1e-5)
+                np.testing.assert_allclose(noise, n, rtol=1e-5)
+
+    def test_packet_estimator_with_a_clock_error(self):
+        for channel, ebn0_db, error in (("awgn", 8, 60e-6), ("ch3", 14, -100e-6)):
+            rng = np.random.default_rng(20)
+            x = clock.skewed(model.recording(payloads(3), channel, lead=LEAD, w=0.02), error)
+            r = self.windows((x + model.noise(len(x), ebn0_db, rng)).astype(np.complex64))
+            self.assertEqual(len(r), 3)
+            w = model.offsets(r, "packet")
+            turned = model.derotate(r, w)
+            for over in ("packet", "block"):
+                e, quality = clock.estimate(turned, over)
+                expected = clock.warp(turned, e)
+                h, n = model.channels(expected)
+                windows, channel, noise, ppm, sure = self.run_stage(
+                    "packet_estimator", {"windows": r.astype(np.complex64)},
+                    ["windows", "channel", "noise", "clock", "clock_quality"], "--config", "average=packet",
+                    "--config", f"clock={over}")
+                self.assertLess(abs(ppm - 1e6 * e).max(), 1e-3)
+                self.assertLess(abs(ppm - 1e6 * error).max(), 4 * 5.5)
+                np.testing.assert_allclose(sure, quality, rtol=1e-5)
+                self.assertLess(relative(windows, expected).max(), 1e-6)
                 self.assertLess((abs(channel - h).max(1) / abs(h).max(1)).max(), 1e-5)
                 np.testing.assert_allclose(noise, n, rtol=1e-5)
 
