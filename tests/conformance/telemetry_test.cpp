@@ -47,14 +47,13 @@ TelemetryHeard packets_through(RayChannel channel, double eb_n0_db, double offse
   const std::vector<std::uint8_t> pilot = format.pilot();
   TelemetryHeard heard;
   for (std::int64_t p = 0; p < kPackets; ++p) {
-    heard.starts.push_back(kBefore +
-                           std::llround(static_cast<double>(p * format.samples()) / (1 + clock)));
+    heard.starts.push_back(kBefore + std::llround(static_cast<double>(p * format.samples()) / (1 + clock)));
     bits.insert(bits.end(), pilot.begin(), pilot.end());
     for (std::int64_t k = 0; k < format.payload_bits; ++k) bits.push_back(generator() & 1);
   }
-  const std::vector<std::complex<double>> sent = clock == 0
-                                                     ? soqpsk::modulate(bits, format.samples_per_bit)
-                                                     : sampled(soqpsk::modulate(bits, 4 * format.samples_per_bit), clock);
+  const std::vector<std::complex<double>> sent =
+      clock == 0 ? soqpsk::modulate(bits, format.samples_per_bit)
+                 : sampled(soqpsk::modulate(bits, 4 * format.samples_per_bit), clock);
   const ChannelTaps h = taps_of(rays_of(channel), kRateHz, format.samples_per_bit);
   std::normal_distribution<double> noise(0, std::sqrt(noise_variance(eb_n0_db, format.samples_per_bit) / 2));
   const std::int64_t end = kBefore + std::ssize(sent) + 14'000;

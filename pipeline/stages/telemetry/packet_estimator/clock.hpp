@@ -66,13 +66,13 @@ struct LineTurn {
 /// What is known in advance.
 struct ClockDesign {
   Clock over = Clock::off;
-  std::int64_t first = 0;     // sample of the first segment, counted from the packet's first
-  std::int64_t segment = 0;   // samples
-  std::int64_t segments = 0;  // 0: too short, e is 0
-  std::int64_t line = 0;      // samples of a turn of the line
-  double middle = 0;          // n0
-  std::vector<float> band_pass;  // b(0) … b(5 s)
-  std::vector<LineTurn> turns;   // exp(j pi n / s), n below `line`
+  std::int64_t first = 0;                    // sample of the first segment, counted from the packet's first
+  std::int64_t segment = 0;                  // samples
+  std::int64_t segments = 0;                 // 0: too short, e is 0
+  std::int64_t line = 0;                     // samples of a turn of the line
+  double middle = 0;                         // n0
+  std::vector<float> band_pass;              // b(0) … b(5 s)
+  std::vector<LineTurn> turns;               // exp(j pi n / s), n below `line`
   std::vector<double> coarse_re, coarse_im;  // exp(j pi half_turns) of the coarse grid; kWidest more
   std::vector<float> warp;                   // [phase 0 … kPhases][kWarpTaps]
 
@@ -125,8 +125,7 @@ IQD_HOST_DEVICE inline double vertex(double before, double largest, double behin
 /// `fine`: the maximum's place in fine steps; `most`: the sum of most_power over packets.
 IQD_HOST_DEVICE inline ClockError error_of(double fine, double power, double most) noexcept {
   const double quality = most > 0 ? std::sqrt(power / most) : 0.0;
-  return quality >= kLeastQuality ? ClockError{kFineStep * fine, quality}
-                                  : ClockError{0, quality > 0 ? quality : 0};
+  return quality >= kLeastQuality ? ClockError{kFineStep * fine, quality} : ClockError{0, quality > 0 ? quality : 0};
 }
 
 /// Where a sample is taken, relative to its own place: `step` phases and `part` of one behind it.

@@ -17,7 +17,7 @@ namespace iqd::packet_estimator::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// z of kClockSums samples, of which x is the first; real and imaginary parts alternate in both.
+/// z of kClockSums samples from x on; real and imaginary parts alternate in both.
 HWY_INLINE void filter_samples(const ClockDesign& design, const float* x, float* z) {
   const hn::CappedTag<float, 2 * kClockSums> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -78,12 +78,17 @@ void warp_stretch(const float* x, const float* taps, float part, float slope, fl
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   const auto number = hn::ConvertTo(d, hn::ShiftRight<1>(hn::Iota(di, 0)));
   HWY_ALIGN float last[hn::MaxLanes(d)];
+  hn::Vec<decltype(d)> tap[kWarpTaps], change[kWarpTaps];
+  for (std::int64_t q = 0; q < kWarpTaps; ++q) {
+    tap[q] = hn::Set(d, taps[q]);
+    change[q] = hn::Set(d, taps[kWarpTaps + q] - taps[q]);
+  }
   for (std::int64_t i = 0; i < 2 * n; i += lanes) {
     auto here = hn::Zero(d), next = hn::Zero(d);
     for (std::int64_t q = 0; q < kWarpTaps; ++q) {
       const auto sample = hn::LoadU(d, x + i + 2 * q);
-      here = hn::MulAdd(hn::Set(d, taps[q]), sample, here);
-      next = hn::MulAdd(hn::Set(d, taps[kWarpTaps + q] - taps[q]), sample, next);
+      here = hn::MulAdd(tap[q], sample, here);
+      next = hn::MulAdd(change[q], sample, next);
     }
     const auto at = hn::Add(number, hn::Set(d, static_cast<float>(i / 2)));
     const auto value = hn::MulAdd(hn::MulAdd(at, hn::Set(d, slope), hn::Set(d, part)), next, here);
@@ -183,8 +188,8 @@ void ClockCorrector::correct(double error, std::int64_t at, std::int64_t n, cf32
     const Place place = place_of(error, design_.middle, at + i - PacketFormat::kGuard);
     // Samples until the next phase.
     const double left = per_sample < 0 ? std::floor(place.part / -per_sample) + 1 : (1 - place.part) / per_sample;
-    const std::int64_t length = std::max<std::int64_t>(
-        1, static_cast<std::int64_t>(std::min(std::ceil(left), static_cast<double>(n - i))));
+    const std::int64_t length =
+        std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(std::ceil(left), static_cast<double>(n - i))));
     const cf32* const from = window() + (at + i + place.floor() - kWarpBefore);
     HWY_DYNAMIC_DISPATCH(warp_stretch)
     (reinterpret_cast<const float*>(from), &design_.warp[static_cast<std::size_t>(place.phase() * kWarpTaps)],

@@ -8,7 +8,7 @@
 #include <limits>
 #include <numbers>
 
-#include "pipeline/stages/telemetry/packet_estimator/packet_estimator_under_test.hpp"
+#include "pipeline/stages/telemetry/packet_estimator/packet_estimator_for_test.hpp"
 #include "signal/filters/windows.hpp"
 
 namespace iqd::packet_estimator {
@@ -27,8 +27,7 @@ PacketFormat packets_of(std::int64_t segments, std::int64_t samples_per_bit = 2)
 /// The definition in double precision, computed the most direct way.
 class ClockModel {
  public:
-  explicit ClockModel(const PacketFormat& format)
-      : format_(format), s_(static_cast<double>(format.samples_per_bit)) {}
+  explicit ClockModel(const PacketFormat& format) : format_(format), s_(static_cast<double>(format.samples_per_bit)) {}
 
   std::vector<complex> derotated(const cf32* window, double offset) const {
     std::vector<complex> r;
@@ -92,7 +91,8 @@ class ClockModel {
       complex sum = 0;
       for (std::size_t q = 0; q < 8; ++q) {
         const auto at = static_cast<std::int64_t>(whole) + kGuard + static_cast<std::int64_t>(q) - 3;
-        if (at >= 0 && at < std::ssize(r)) sum += ((1 - part) * here[q] + part * next[q]) * r[static_cast<std::size_t>(at)];
+        if (at >= 0 && at < std::ssize(r))
+          sum += ((1 - part) * here[q] + part * next[q]) * r[static_cast<std::size_t>(at)];
       }
       x.push_back(sum);
     }

@@ -125,8 +125,8 @@ struct Estimates {
 
 std::size_t scratch_bytes(const Pilot& pilot, const ClockDesign& clock, std::int64_t most_packets);
 /// Average::carry uses and changes `mean`.
-void run_cpu(const Pilot& pilot, const Offsets& offsets, const ClockDesign& clock, const cf32* windows, std::int64_t packets, Mean* mean,
-             const Estimates& out, std::byte* scratch) noexcept;
+void run_cpu(const Pilot& pilot, const Offsets& offsets, const ClockDesign& clock, const cf32* windows,
+             std::int64_t packets, Mean* mean, const Estimates& out, std::byte* scratch) noexcept;
 
 /// The CUDA half.
 using CudaHalf = std::unique_ptr<StageRun>(const Pilot& pilot, const Offsets& offsets, const ClockDesign& clock,

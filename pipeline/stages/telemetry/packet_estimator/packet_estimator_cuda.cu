@@ -212,7 +212,8 @@ class Run final : public StageRun {
 
   void set_clock() {
     band_pass_ = gpu::DeviceArray<float>(clock_.band_pass);
-    line_turns_ = gpu::DeviceArray<double2>({reinterpret_cast<const double2*>(clock_.turns.data()), clock_.turns.size()});
+    line_turns_ =
+        gpu::DeviceArray<double2>({reinterpret_cast<const double2*>(clock_.turns.data()), clock_.turns.size()});
     warp_ = gpu::DeviceArray<float>(clock_.warp);
     job_.band_pass = band_pass_.data();
     job_.line_turns = line_turns_.data();

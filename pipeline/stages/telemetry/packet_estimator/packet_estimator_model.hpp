@@ -100,7 +100,8 @@ class Signal {
       complex sum = 0;
       for (std::int64_t m = whole - kHalf + 1; m <= whole + kHalf; ++m) {
         const double t = place - static_cast<double>(m), angle = 3.14159265358979 * t;
-        const double weight = std::pow(std::cos(angle / (2 * kHalf)), 2) * (std::fabs(t) < 1e-9 ? 1 : std::sin(angle) / angle);
+        const double weight =
+            std::pow(std::cos(angle / (2 * kHalf)), 2) * (std::fabs(t) < 1e-9 ? 1 : std::sin(angle) / angle);
         sum += weight * x[static_cast<std::size_t>(std::clamp<std::int64_t>(m, 0, std::ssize(x) - 1))];
       }
       y.push_back(sum);

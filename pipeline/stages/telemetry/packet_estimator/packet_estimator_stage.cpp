@@ -41,7 +41,8 @@ class PacketEstimatorStage final : public ConfiguredStage<Config> {
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (auto* cuda = device_half<CudaHalf>(backend, "packet_estimator")) return cuda(pilot_, offsets_, clock_, most_packets_);
+    if (auto* cuda = device_half<CudaHalf>(backend, "packet_estimator"))
+      return cuda(pilot_, offsets_, clock_, most_packets_);
     return cpu_run([pilot = pilot_, offsets = offsets_, clock = clock_](const StageIo& io) noexcept {
       auto* const mean = reinterpret_cast<Mean*>(io.carry);
       if (mean && io.fresh) *mean = {};

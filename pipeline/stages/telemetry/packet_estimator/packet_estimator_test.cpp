@@ -9,8 +9,8 @@
 #include <cmath>
 #include <limits>
 
+#include "pipeline/stages/telemetry/packet_estimator/packet_estimator_for_test.hpp"
 #include "pipeline/stages/telemetry/packet_estimator/packet_estimator_model.hpp"
-#include "pipeline/stages/telemetry/packet_estimator/packet_estimator_under_test.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::packet_estimator {

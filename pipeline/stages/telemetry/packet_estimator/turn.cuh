@@ -32,8 +32,7 @@ template <int Runs> __device__ void set_turns(const Job& job, Correlation s, Tur
 
 /// Samples begin … begin + count - 1 of the packet's window, derotated; zero where there are none. They touch at most
 /// `Runs` runs. All threads of the block; afterwards all of them may read `to`.
-template <int Runs>
-__device__ void load_turned(const Job& job, Turns<Runs>& turns, int begin, int count, float2* to) {
+template <int Runs> __device__ void load_turned(const Job& job, Turns<Runs>& turns, int begin, int count, float2* to) {
   __syncthreads();  // what is overwritten has been read, and the turns are set
   const int first_run = max(begin, 0) / kRun;
   const int thread = static_cast<int>(threadIdx.x);

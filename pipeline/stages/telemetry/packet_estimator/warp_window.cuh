@@ -44,9 +44,9 @@ __device__ void warp_tile(const Job& job, WarpMemory& shared, double error, floa
   for (int n = begin + static_cast<int>(threadIdx.x); n < end; n += kThreads) {
     const Place place = place_of(error, job.middle, n - kGuard);
     const int at = n + static_cast<int>(place.floor()) - from;
-    const float2 y = error == 0 ? shared.x[at]
-                                : value_at(shared.taps + place.phase() * kWarpTaps, static_cast<float>(place.part),
-                                           shared.x + at);
+    const float2 y =
+        error == 0 ? shared.x[at]
+                   : value_at(shared.taps + place.phase() * kWarpTaps, static_cast<float>(place.part), shared.x + at);
     if (job.out_windows) job.out_windows[static_cast<std::int64_t>(blockIdx.x) * job.window + n] = y;
     const int row = n - (kGuard + kTapsBehind);
     if (row >= 0 && row < job.rows) rows[row] = y;

@@ -16,8 +16,7 @@ template <class Sample> __device__ float both_from_samples(const Job& job, std::
     const std::int64_t first = n + m * job.layout.period;
     float2 c{0, 0};
 #pragma unroll 8
-    for (int l = 0; l < job.layout.period; ++l)
-      add_product(sample_at<Sample>(job, first + l), job.preamble[l], c);
+    for (int l = 0; l < job.layout.period; ++l) add_product(sample_at<Sample>(job, first + l), job.preamble[l], c);
     level += power_of(c);
     energy += energy_of_period<Sample>(job, first);
   }

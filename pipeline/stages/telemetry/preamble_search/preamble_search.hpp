@@ -25,7 +25,7 @@
 ///   c(n) = sum over l < period of r(n+l) q*(l)          q: one period of the preamble, its energy 1
 ///   L(n) = sum over m < repeats of |c(n + m period)|^2
 ///   T(n) = L(n) / (sum over l < span of |r(n+l)|^2)     span = period repeats; T is 0 … 1
-///   S(n): the same for the sync word behind the preamble, in blocks of one period of which the last may be shorter
+///   S(n): the same for the sync word behind the preamble, in blocks of one period; the last may be shorter
 ///
 /// A candidate is an n with T(n) >= threshold and S(n) >= 0.2 (or 0.8 threshold, if that is less), where U = T + S is the largest of such n within half a
 /// preamble; of equal ones the first. The starts are the candidates of the chain with the largest sum of U, in which
@@ -72,7 +72,7 @@ struct Config {
   void fields(FieldVisitor& visitor);
 };
 
-inline constexpr std::array<std::string_view, 7> kEvents{"found",   "cut",    "not_finite", "crowded",
+inline constexpr std::array<std::string_view, 7> kEvents{"found",    "cut",    "not_finite", "crowded",
                                                          "flywheel", "locked", "lost_lock"};
 enum Event : std::uint8_t { kFound, kCut, kNotFinite, kCrowded, kFlywheel, kLocked, kLostLock };
 
@@ -150,9 +150,9 @@ std::size_t scratch_bytes(const Pattern& pattern, std::int64_t most_new);
 
 /// x: all samples that exist, with up to `past` and `future` around the new ones; the first is at `origin`. Sample: cf32
 /// or sc16. `track` is changed; it is fresh for each block unless the pattern keeps track.
-template <class Sample>
-void run_cpu(const Pattern& pattern, View<const Sample, 1> x, Positions fresh, std::int64_t origin, Track& track,
-             std::byte* scratch, std::int64_t most_new, Output& out) noexcept;
+template <class Sample> void run_cpu(const Pattern& pattern, View<const Sample, 1> x, Positions fresh,
+                                     std::int64_t origin, Track& track, std::byte* scratch, std::int64_t most_new,
+                                     Output& out) noexcept;
 
 /// The stage's outputs, in order.
 enum Port : std::uint8_t { kWindows, kStart, kMetric, kCorrelation, kTally, kPut, kLock };

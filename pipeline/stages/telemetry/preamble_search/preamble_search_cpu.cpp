@@ -255,9 +255,9 @@ std::size_t scratch_bytes(const Pattern& pattern, std::int64_t most_new) {
   return Room{pattern, most_new, Scratch(nullptr)}.scratch.bytes();
 }
 
-template <class Sample>
-void run_cpu(const Pattern& pattern, View<const Sample, 1> x, Positions fresh, std::int64_t origin, Track& track,
-             std::byte* scratch, std::int64_t most_new, Output& out) noexcept {
+template <class Sample> void run_cpu(const Pattern& pattern, View<const Sample, 1> x, Positions fresh,
+                                     std::int64_t origin, Track& track, std::byte* scratch, std::int64_t most_new,
+                                     Output& out) noexcept {
   const Room room{pattern, most_new, Scratch(scratch)};
   Search<Sample>(pattern, x, fresh, room, out).run(origin, track);
 }

@@ -84,7 +84,8 @@ inline std::vector<Place> candidates_of(const PacketFormat& f, const std::vector
   std::vector<Place> places;
   for (std::int64_t n = first; n + std::ssize(pilot) <= std::ssize(x); ++n) {
     std::vector<Match> preamble, word;
-    for (std::int64_t l = 0; l < span; l += f.period()) preamble.push_back(periods[static_cast<std::size_t>(n - first + l)]);
+    for (std::int64_t l = 0; l < span; l += f.period())
+      preamble.push_back(periods[static_cast<std::size_t>(n - first + l)]);
     const double t = share(preamble);
     if (t < threshold) continue;
     for (std::int64_t l = span; l < std::ssize(pilot); l += f.period())

@@ -12,8 +12,8 @@
 #include <numeric>
 #include <random>
 
+#include "pipeline/stages/telemetry/preamble_search/preamble_search_for_test.hpp"
 #include "pipeline/stages/telemetry/preamble_search/preamble_search_model.hpp"
-#include "pipeline/stages/telemetry/preamble_search/preamble_search_under_test.hpp"
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::preamble_search {
@@ -30,7 +30,9 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
 /// found, cut, not_finite, crowded
-Counts first_events(const Counts& events) { return {events.begin(), events.begin() + 4}; }
+Counts first_events(const Counts& events) {
+  return {events.begin(), events.begin() + 4};
+}
 
 TEST(PreambleSearch, FindsPacketsBackToBackAndWithGaps) {
   const PacketFormat inet;
@@ -91,10 +93,14 @@ TEST(PreambleSearch, ThePacketAtTheVeryStartHasZerosBeforeIt) {
 }
 
 TEST(PreambleSearch, APacketNeeds256SamplesBehindIt) {
-  EXPECT_THAT(first_events(search(kShort, stream_with(short_format(), {500}, 500 + 1408 + 256)).events), ElementsAre(1, 0, 0, 0));
-  EXPECT_THAT(first_events(search(kShort, stream_with(short_format(), {500}, 500 + 1408 + 255)).events), ElementsAre(0, 1, 0, 0));
-  EXPECT_THAT(first_events(search(kShort, stream_with(short_format(), {500}, 500 + 384)).events), ElementsAre(0, 1, 0, 0));
-  EXPECT_THAT(first_events(search(kShort, stream_with(short_format(), {500}, 500 + 350)).events), ElementsAre(0, 0, 0, 0))
+  EXPECT_THAT(first_events(search(kShort, stream_with(short_format(), {500}, 500 + 1408 + 256)).events),
+              ElementsAre(1, 0, 0, 0));
+  EXPECT_THAT(first_events(search(kShort, stream_with(short_format(), {500}, 500 + 1408 + 255)).events),
+              ElementsAre(0, 1, 0, 0));
+  EXPECT_THAT(first_events(search(kShort, stream_with(short_format(), {500}, 500 + 384)).events),
+              ElementsAre(0, 1, 0, 0));
+  EXPECT_THAT(first_events(search(kShort, stream_with(short_format(), {500}, 500 + 350)).events),
+              ElementsAre(0, 0, 0, 0))
       << "without its sync word it may be anything";
 }
 
@@ -176,7 +182,8 @@ TEST(PreambleSearch, EnergiesOutOfRangeAreLeftOut) {
 
 TEST(PreambleSearch, PacketsCloserThanTheirLength) {
   const std::int64_t closest = 1408 - 64;
-  EXPECT_EQ(search(kShort, stream_with(short_format(), {300, 302 + closest}, 3500)).start, (Starts{300, 302 + closest}));
+  EXPECT_EQ(search(kShort, stream_with(short_format(), {300, 302 + closest}, 3500)).start,
+            (Starts{300, 302 + closest}));
   EXPECT_EQ(search(kShort, stream_with(short_format(), {300, 298 + closest}, 3500)).start, Starts{300})
       << "of two that are as good, the first";
   auto closer = stream_with(short_format(), {300, 300 + 700}, 3000);

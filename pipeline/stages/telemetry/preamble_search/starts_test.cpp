@@ -7,7 +7,7 @@
 
 #include <random>
 
-#include "pipeline/stages/telemetry/preamble_search/preamble_search_under_test.hpp"
+#include "pipeline/stages/telemetry/preamble_search/preamble_search_for_test.hpp"
 
 namespace iqd::preamble_search {
 namespace {
@@ -111,7 +111,9 @@ Tricky tricky_stream(Payload kind, std::int64_t gap, double noise) {
   for (std::size_t p = 0; p < 16; ++p) {
     std::vector<std::uint8_t> all = pilot;
     while (std::ssize(all) < format.bits()) all.push_back(engine() >> 16 & 1);
-    const auto copy_at = [&](std::size_t bit) { std::copy(pilot.begin(), pilot.end(), all.begin() + static_cast<std::ptrdiff_t>(192 + bit)); };
+    const auto copy_at = [&](std::size_t bit) {
+      std::copy(pilot.begin(), pilot.end(), all.begin() + static_cast<std::ptrdiff_t>(192 + bit));
+    };
     if (kind == Payload::preamble)
       for (std::size_t k = 192; k < all.size(); ++k) all[k] = pilot[k % 16];
     if (kind == Payload::pilot_in_every_third && p % 3 == 0) copy_at(100);
@@ -129,8 +131,8 @@ Tricky tricky_stream(Payload kind, std::int64_t gap, double noise) {
 }
 
 TEST(PreambleSearch, PayloadsDoNotPassForPackets) {
-  for (const Payload kind : {Payload::preamble, Payload::pilot_in_every_third, Payload::pilot_anywhere,
-                             Payload::pilot_at_one_place})
+  for (const Payload kind :
+       {Payload::preamble, Payload::pilot_in_every_third, Payload::pilot_anywhere, Payload::pilot_at_one_place})
     for (const double noise : {0.05, 0.5}) {
       const Tricky stream = tricky_stream(kind, 0, noise);
       EXPECT_EQ(search(kShort, stream.samples).start, stream.starts) << static_cast<int>(kind) << ' ' << noise;

@@ -33,9 +33,10 @@ inline PortShape windows_of(const PacketFormat& f, std::int64_t most) {
 }
 
 inline bool same(const Results& a, const Results& b) {
-  return testing::same_bits(a.windows, b.windows) && testing::same_bits(a.channel, b.channel) && testing::same_bits(a.noise, b.noise) &&
-         testing::same_bits(a.offset, b.offset) && testing::same_bits(a.offset_hz, b.offset_hz) &&
-         testing::same_bits(a.clock, b.clock) && testing::same_bits(a.clock_quality, b.clock_quality);
+  return testing::same_bits(a.windows, b.windows) && testing::same_bits(a.channel, b.channel) &&
+         testing::same_bits(a.noise, b.noise) && testing::same_bits(a.offset, b.offset) &&
+         testing::same_bits(a.offset_hz, b.offset_hz) && testing::same_bits(a.clock, b.clock) &&
+         testing::same_bits(a.clock_quality, b.clock_quality);
 }
 
 /// The stage with all of its outputs, and with the state it carries.
@@ -63,8 +64,13 @@ class Estimator {
   Results run(const std::vector<cf32>& windows, bool fresh = false, bool wanted = true) {
     auto packets = static_cast<std::int32_t>(std::ssize(windows) / format_.window());
     const auto n = static_cast<std::size_t>(packets);
-    Results r{std::vector<cf32>(windows.size()), std::vector<cf32>(n * kTaps), std::vector<float>(n),
-              std::vector<float>(n), std::vector<float>(n), std::vector<float>(n), std::vector<float>(n)};
+    Results r{std::vector<cf32>(windows.size()),
+              std::vector<cf32>(n * kTaps),
+              std::vector<float>(n),
+              std::vector<float>(n),
+              std::vector<float>(n),
+              std::vector<float>(n),
+              std::vector<float>(n)};
     std::vector<cf32> given = windows;  // memory of its own, for AddressSanitizer
     const PortIo in{.data = reinterpret_cast<std::byte*>(given.data()), .length = packets, .count = &packets};
     std::array<std::int32_t, 7> counts{-1, -1, -1, -1, -1, -1, -1};
@@ -72,9 +78,9 @@ class Estimator {
       auto* const data = reinterpret_cast<std::byte*>(memory.data());
       return PortIo{.data = wanted || always ? data : nullptr, .length = packets, .count = &counts[o]};
     };
-    const std::vector<PortIo> out{port(r.windows, 0, false), port(r.channel, 1, false), port(r.noise, 2, true),
-                                  port(r.offset, 3, false), port(r.offset_hz, 4, true),
-                                  port(r.clock, 5, true), port(r.clock_quality, 6, true)};
+    const std::vector<PortIo> out{port(r.windows, 0, false),     port(r.channel, 1, false),  port(r.noise, 2, true),
+                                  port(r.offset, 3, false),      port(r.offset_hz, 4, true), port(r.clock, 5, true),
+                                  port(r.clock_quality, 6, true)};
     run_->enqueue({.in = {&in, 1},
                    .out = out,
                    .scratch = scratch_.data(),

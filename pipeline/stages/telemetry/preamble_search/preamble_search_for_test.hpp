@@ -52,7 +52,8 @@ struct Results {
 
 inline bool same(const Results& a, const Results& b) {
   return a.start == b.start && a.events == b.events && testing::same_bits(a.windows, b.windows) &&
-         testing::same_bits(a.metric, b.metric) && a.flywheel == b.flywheel && a.lock == b.lock && testing::same_bits(a.correlation, b.correlation);
+         testing::same_bits(a.metric, b.metric) && a.flywheel == b.flywheel && a.lock == b.lock &&
+         testing::same_bits(a.correlation, b.correlation);
 }
 
 /// The stage, fed block by block. Each block has memory of its own, so that AddressSanitizer sees every stray read.
@@ -80,9 +81,12 @@ class SearchUnderTest {
     const std::int64_t first = std::max<std::int64_t>(0, at - footprint_.past);
     std::vector<Sample> samples(x.begin() + first, x.begin() + std::min(std::ssize(x), end + footprint_.future));
     const auto most = static_cast<std::size_t>(shapes_[0].most);
-    Results r{std::vector<cf32>(most * static_cast<std::size_t>(shapes_[0].item_size())), Starts(most),
-              std::vector<float>(most), std::vector<float>(static_cast<std::size_t>(end - at)),
-              std::vector<std::uint8_t>(flywheel_ ? most : 0), std::vector<float>(flywheel_ ? most : 0)};
+    Results r{std::vector<cf32>(most * static_cast<std::size_t>(shapes_[0].item_size())),
+              Starts(most),
+              std::vector<float>(most),
+              std::vector<float>(static_cast<std::size_t>(end - at)),
+              std::vector<std::uint8_t>(flywheel_ ? most : 0),
+              std::vector<float>(flywheel_ ? most : 0)};
     std::int32_t counts[7] = {};
     const auto port = [&](auto& memory, std::size_t o, std::int64_t from, std::int64_t length) {
       return PortIo{.data = reinterpret_cast<std::byte*>(memory.data()),
@@ -96,9 +100,12 @@ class SearchUnderTest {
                        .first = first,
                        .length = std::ssize(samples),
                        .count = &given};
-    const std::vector<PortIo> out{port(r.windows, 0, 0, shapes_[0].most), port(r.start, 1, 0, shapes_[1].most),
-                                  port(r.metric, 2, 0, shapes_[2].most), port(r.correlation, 3, at, end - at),
-                                  port(r.events, 4, 0, 1), port(r.flywheel, 5, 0, shapes_[5].most),
+    const std::vector<PortIo> out{port(r.windows, 0, 0, shapes_[0].most),
+                                  port(r.start, 1, 0, shapes_[1].most),
+                                  port(r.metric, 2, 0, shapes_[2].most),
+                                  port(r.correlation, 3, at, end - at),
+                                  port(r.events, 4, 0, 1),
+                                  port(r.flywheel, 5, 0, shapes_[5].most),
                                   port(r.lock, 6, 0, shapes_[6].most)};
     run_->enqueue({.in = {&input, 1},
                    .out = out,
