@@ -170,6 +170,36 @@ TEST_P(TelemetryOnCuda, ClocksAreCorrectedAsOnTheCpu) {
   }
 }
 
+/// With the pilot in each payload, too.
+TelemetryHeard with_copies(TelemetryHeard heard) {
+  for (const std::int64_t start : heard.starts)
+    std::copy_n(heard.samples.begin() + start, 384, heard.samples.begin() + start + 5000);
+  return heard;
+}
+/// With noise that covers the preamble of the sixth packet.
+TelemetryHeard with_noise(TelemetryHeard heard) {
+  std::mt19937 generator(3);
+  std::normal_distribution<float> loud(0, 10);
+  for (std::int64_t n = heard.starts[5]; n < heard.starts[5] + 384; ++n)
+    heard.samples[static_cast<std::size_t>(n)] += cf32(loud(generator), loud(generator));
+  return heard;
+}
+
+constexpr const char* kSearchKeys[] = {"{}", "{chain: carry}", "{flywheel: on}", "{chain: carry, flywheel: on}"};
+
+TEST_P(TelemetryOnCuda, StartsAreChosenAsOnTheCpu) {
+  for (const TelemetryHeard& air : {with_copies(heard()), with_noise(heard()), with_copies(with_noise(heard()))})
+    for (const char* const keys : kSearchKeys)
+      for (const std::int64_t block : {0, 30'011}) {
+        const Ports cpu = run("preamble_search", keys, {input_of(air.samples, kRateHz)}, "cpu", block);
+        const Ports cuda = run("preamble_search", keys, {input_of(air.samples, kRateHz)}, "cuda", block);
+        for (const char* const port : {"metric", "correlation"})
+          EXPECT_LE(distance(cpu.at(port), cuda.at(port)), 1e-5) << keys << ' ' << port;
+        for (const char* const port : {"start", "events", "flywheel", "lock", "windows"})
+          EXPECT_EQ(distance(cpu.at(port), cuda.at(port)), 0) << keys << ' ' << port << " in blocks of " << block;
+      }
+}
+
 INSTANTIATE_TEST_SUITE_P(Channels, TelemetryOnCuda,
                          ::testing::Values(TelemetryCase{RayChannel::awgn, 12, 0, 1},
                                            TelemetryCase{RayChannel::ch1, 14, 0.02F, 0.1F},
@@ -186,6 +216,26 @@ TEST(Telemetry, IsReceivedOnTheCpu) {
   EXPECT_EQ(values<std::int64_t>(blocks.at("search").at("start")), air.starts);
   EXPECT_EQ(distance(whole.at("search").at("windows"), blocks.at("search").at("windows")), 0);
   EXPECT_EQ(distance(whole.at("detector").at("bits"), blocks.at("detector").at("bits")), 0);
+}
+
+TEST(Telemetry, StartsAreChosenInAnyBlocks) {
+  const TelemetryHeard air = packets_through(RayChannel::awgn, 14, 0.03, 0.3F);
+  const auto starts = [](const TelemetryHeard& heard, const char* keys, std::int64_t block) {
+    return values<std::int64_t>(
+        run("preamble_search", keys, {input_of(heard.samples, kRateHz)}, "cpu", block).at("start"));
+  };
+  std::vector<std::int64_t> found = air.starts;
+  found.erase(found.begin() + 5);
+  std::vector<std::int64_t> put = air.starts;
+  put.push_back(put.back() + PacketFormat{}.samples());  // when the transmitter has stopped, one more fits
+  for (const std::int64_t block : {0, 30'011, 12'672}) {
+    // A block in the middle of a stream does not show whether a packet or its copy came first.
+    EXPECT_EQ(starts(with_copies(air), block > 0 ? "{chain: carry}" : "{}", block), air.starts) << block;
+    for (const char* const keys : {"{}", "{chain: carry}"})
+      EXPECT_EQ(starts(with_noise(air), keys, block), found) << keys << " in blocks of " << block;
+    for (const char* const keys : {"{flywheel: on}", "{chain: carry, flywheel: on}"})
+      EXPECT_EQ(starts(with_noise(air), keys, block), put) << keys << " in blocks of " << block;
+  }
 }
 
 /// Bits that are wrong, of those that the generator of packets_through makes.
