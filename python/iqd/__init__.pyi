@@ -283,16 +283,18 @@ def stage(entry: Literal["costas_loop"], /, *, damping: float = ..., loop_bandwi
     'tracks the carrier of PSK with the classical loop'
 
 @overload
-def stage(entry: Literal["preamble_search"], /, *, payload_bits: int = ..., preamble: str | float | bool = ...,
-          refine: bool = ..., repeats: int = ..., samples_per_bit: int = ..., sync_word: str | float | bool = ...,
+def stage(entry: Literal["preamble_search"], /, *, chain: Literal['block', 'carry'] = ..., flywheel: bool = ...,
+          payload_bits: int = ..., preamble: str | float | bool = ..., repeats: int = ...,
+          samples_per_bit: int = ..., sync_word: str | float | bool = ...,
           template: Literal['exact', 'grid45'] = ..., threshold: float = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
-    'finds packets by their preamble and cuts them out'
+    'finds packets by their preamble and sync word and cuts them out'
 
 @overload
 def stage(entry: Literal["packet_estimator"], /, *, average: Literal['block', 'packet', 'carry'] = ...,
-          lambda_: float = ..., memory: float = ..., payload_bits: int = ..., preamble: str | float | bool = ...,
-          repeats: int = ..., samples_per_bit: int = ..., sync_word: str | float | bool = ..., name: str = ...,
+          clock: Literal['off', 'packet', 'block', False] = ..., lambda_: float = ..., memory: float = ...,
+          payload_bits: int = ..., preamble: str | float | bool = ..., repeats: int = ...,
+          samples_per_bit: int = ..., sync_word: str | float | bool = ..., name: str = ...,
           from_: str | Mapping[str, str] | None = ..., backend: str = ...) -> Stage:
     "estimates each packet's frequency offset, channel and noise, and removes the offset"
 

@@ -10,28 +10,26 @@
 namespace iqd {
 namespace {
 
-constexpr double kBeta = 7.86;  // Kaiser's for 80 dB
-
 double sinc(double x) {
   const double angle = std::numbers::pi * x;
   return std::fabs(angle) < 1e-9 ? 1 : std::sin(angle) / angle;
 }
 
 /// Kaiser window around 0 that ends at ±half.
-double window(double x, double half) {
+double window(double x, double half, double beta) {
   const double off = x / half;
-  return off * off >= 1 ? 0 : bessel_i0(kBeta * std::sqrt(1 - off * off)) / bessel_i0(kBeta);
+  return off * off >= 1 ? 0 : bessel_i0(beta * std::sqrt(1 - off * off)) / bessel_i0(beta);
 }
 
 }  // namespace
 
-std::vector<float> fractional_delay(double fraction, std::int64_t taps) {
+std::vector<float> fractional_delay(double fraction, std::int64_t taps, double beta) {
   const auto half = static_cast<double>(taps) / 2;
   std::vector<double> h;
   double sum = 0;
   for (std::int64_t q = 0; q < taps; ++q) {
     const double x = fraction - (half - static_cast<double>(q));
-    h.push_back(sinc(x) * window(x, half));
+    h.push_back(sinc(x) * window(x, half, beta));
     sum += h.back();
   }
   std::vector<float> scaled;

@@ -97,11 +97,12 @@ std::vector<Keys> all_keys() {
         "bytes: 2, crc: crc8, order: lsb, tracking: 0.5}"})
     all.push_back({"framer", keys});
   for (const char* keys : {"{tau: 1 us}", "{tau: 3 ms}"}) all.push_back({"deemphasis", keys});
-  // Keys that find many peaks in noise: short packets with overlapping windows.
+  // Keys that find many starts in noise: short packets with overlapping windows.
   for (const char* keys :
-       {"{payload_bits: 2, threshold: 0.04}", "{payload_bits: 512, threshold: 0.05, refine: false}",
+       {"{payload_bits: 2, threshold: 0.04}", "{payload_bits: 512, threshold: 0.05, chain: carry}",
+        "{payload_bits: 2, threshold: 0.03, flywheel: on}",
         "{preamble: CD9, repeats: 4, sync_word: '0347B2', payload_bits: 10, threshold: 0.08, template: grid45}",
-        "{preamble: C, repeats: 10, sync_word: '0347', payload_bits: 2, threshold: 0}",
+        "{preamble: C, repeats: 10, sync_word: '0347', payload_bits: 2, threshold: 0, chain: carry, flywheel: on}",
         "{repeats: 64, payload_bits: 100, samples_per_bit: 4, threshold: 0.02}"})
     all.push_back({"preamble_search", keys});
   for (const char* keys : {"{payload_bits: 16, gap: 1}", "{payload_bits: 2, payload: pn9, samples_per_bit: 8}",
@@ -148,7 +149,7 @@ std::vector<Keys> all_keys() {
                            "users: 2, training: 1, pilots: 20, data: 60, early: 3"})
     all.push_back(
         {"noma_channel_estimator", fmt::format("{{fft: 64, carriers: 24, prefix: 9, frame: 512, {}}}", keys)});
-  for (const char* keys : {"{average: carry, memory: 5}", "{average: packet}"})
+  for (const char* keys : {"{average: carry, memory: 5}", "{average: packet}", "{clock: packet}", "{clock: block}"})
     all.push_back({"packet_estimator", keys});
   for (const char* keys : {"{kinds: [cma, zf, fde2]}", "{kinds: [fde1]}"}) all.push_back({"equalizer", keys});
   for (const char* keys : {"{differential: true, llr: i8}", "{loop_order: 1}"})

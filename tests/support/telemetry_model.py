@@ -15,7 +15,8 @@ RATE = 20.625e6
 PERIOD, PREAMBLE, SYNC, PAYLOAD, BITS = 16, 128, 64, 6144, 6336
 PILOTS = PREAMBLE + SYNC
 SAMPLES, GUARD, SIZE = 2 * BITS, 256, 16384
-LAG, HALF = 2 * PERIOD, BITS  # samples of one period; half the shortest distance of two packets
+LAG = 2 * PERIOD  # samples of one period
+NEAR, SHORT, LATE, LEAST_SHARE = 128, 64, 4, 0.2  # of starts: see preamble_search
 FIRST, LAST = -60, 125  # taps of an equalizer
 BEHIND, AHEAD = -12, 25  # taps of a channel
 KINDS = ("zf", "mmse", "cma", "fde1", "fde2")
@@ -147,29 +148,54 @@ def metric(x, q=None):
         return np.where(energy > 0, level / (np.sum(abs(q) ** 2) * energy), 0), level
 
 
-def search(x, threshold=0.25, refine=True):
-    """(starts, T at each peak) of the packets that are followed by their guard."""
-    t, level = metric(x)
-    starts, metrics = [], []
-    for n in np.flatnonzero(t >= threshold):
-        around = level[max(0, n - HALF):n + HALF + 1]
-        if around.argmax() != min(n, HALF):
-            continue
-        start = refined(x, n) if refine else n
-        if start >= 0 and start + SAMPLES + GUARD <= len(x):
-            starts.append(start)
-            metrics.append(t[n])
-    return np.array(starts, int), np.array(metrics)
+def share(x):
+    """S at n = 0 …: how much of the energy where a sync word would be is that of a sync word."""
+    word = pilot()[2 * PREAMBLE:]
+    count = max(0, len(x) - 2 * PILOTS + 1)
+    behind = x[2 * PREAMBLE:]
+    level = sum(abs(np.correlate(behind, word[m:m + LAG], "valid")[m:m + count]) ** 2
+                for m in range(0, len(word), LAG)) if count else np.zeros(0)
+    energy = np.convolve(abs(behind) ** 2, np.ones(len(word)), "valid")[:count] if count else np.zeros(0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(energy > 0, level / (LAG * energy), 0)
 
 
-def refined(x, n):
-    """The best match of the sync word among n and the four places one and two periods away, also before the stream."""
-    word = pilot()[2 * PREAMBLE:].reshape(-1, LAG).conj()
-    places = [p for p in range(n - 7 * LAG, n + 3 * LAG, LAG)
-              if (p < 0 or p >= n - 2 * LAG) and p <= len(x) - 2 * PILOTS]
-    words = [x[p + 2 * PREAMBLE:p + 2 * PILOTS].reshape(-1, LAG) for p in places]
-    best = places[int(np.argmax([np.sum(abs(np.sum(w * word, axis=1)) ** 2) for w in words]))]
-    return 0 if -4 <= best < 0 else best  # echoes may move a peak before the stream
+def candidates(x, threshold=0.25):
+    """(n, T + S): where both suffice and their sum is the largest within half a preamble; of equal ones the first."""
+    s = share(x)
+    t = metric(x)[0][:len(s)]
+    both = np.where((t >= threshold) & (s >= min(LEAST_SHARE, 0.8 * threshold)), t + s, 0)
+    places = [n for n in np.flatnonzero(both) if both[max(0, n - NEAR):n + NEAR + 1].argmax() == min(n, NEAR)]
+    return np.array(places, int), both[places]
+
+
+def follows(apart):
+    return abs(apart - SAMPLES) <= LATE
+
+
+def chain(n, value):
+    """The candidates of the chain with the largest sum; of those within 2 % of it, the one that begins first."""
+    sums, after = np.array(value, float), np.full(len(n), len(n))
+    for i in range(len(n) - 1, -1, -1):
+        first = np.searchsorted(n, n[i] + SAMPLES - SHORT)
+        if first < len(n):
+            more = sums[first:] + 0.5 * follows(n[first:] - n[i])
+            after[i] = first + more.argmax()
+            sums[i] += more.max()
+    taken, at = [], int(np.argmax(sums >= 0.98 * sums.max(initial=0))) if len(n) else len(n)
+    while at < len(n):
+        taken.append(at)
+        at = after[at]
+    return taken
+
+
+def search(x, threshold=0.25):
+    """(starts, T at each) of the packets that are followed by their guard."""
+    n, value = candidates(np.concatenate([np.zeros(7 * LAG), x]), threshold)  # also before the stream
+    starts = n[chain(n, value)] - 7 * LAG
+    starts[(starts < 0) & (starts >= -4)] = 0  # echoes may make a start early
+    starts = starts[(starts >= 0) & (starts + SAMPLES + GUARD <= len(x))]
+    return starts, metric(x)[0][starts]
 
 
 def windows(x, starts):

@@ -7,6 +7,7 @@ import unittest
 import numpy as np
 
 import iqd
+import range_clock_model as clock
 import range_track_model as track
 import telemetry_model as model
 
@@ -119,6 +120,32 @@ class Search(StageTest):
         x = recording("awgn", 20, packets=2, lead=0, tail=255)
         self.assertEqual(list(self.check(x)), [0], "the second one's window is incomplete")
 
+    def test_payloads_like_packets(self):
+        """Nothing but preamble, and the whole pilot in each payload."""
+        sent = payloads(5)
+        sent[:] = np.tile(model.bits_of("CD98"), model.PAYLOAD // model.PERIOD)
+        other = payloads(5)
+        other[:, 1234:1234 + model.PILOTS] = model.PILOT
+        for bits in (sent, other):
+            x = model.recording(bits, "awgn", 8, lead=LEAD, rng=np.random.default_rng(6)).astype(np.complex64)
+            starts = self.check(x, blocks=([],))
+            np.testing.assert_array_equal(starts, LEAD + np.arange(5) * model.SAMPLES)
+            found, = self.run_stage("preamble_search", {"in": x}, ["start"], "--config", "chain=carry", "--block", 20_000)
+            np.testing.assert_array_equal(found, starts)
+
+    def test_flywheel(self):
+        x = model.recording(payloads(7), "awgn", 12, lead=LEAD, rng=np.random.default_rng(7))
+        at = LEAD + 4 * model.SAMPLES
+        x[at:at + 384] += model.noise(384, -12.5, np.random.default_rng(8))
+        self.assertEqual(len(self.check(x.astype(np.complex64), blocks=([],))), 6)
+        start, put, lock, events = self.run_stage(
+            "preamble_search", {"in": x.astype(np.complex64)}, ["start", "flywheel", "lock", "events"], "--config",
+            "flywheel=on", "--block", 15_000)
+        np.testing.assert_array_equal(start, LEAD + np.arange(7) * model.SAMPLES)
+        np.testing.assert_array_equal(put, np.arange(7) == 4)
+        np.testing.assert_array_equal(lock, np.arange(7) >= 2)
+        self.assertEqual(events.sum(0)[4:].tolist(), [1, 1, 0])
+
     def test_nothing_to_find(self):
         rng = np.random.default_rng(4)
         for x in (model.noise(60_000, 0, rng), np.zeros(30_000), np.ones(30_000), np.zeros(256)):
@@ -156,6 +183,29 @@ class Receiver(StageTest):
                 self.assertLess(abs(offset - w).max(), 1e-7)
                 np.testing.assert_allclose(hertz, w * model.RATE / (2 * np.pi), atol=0.5)
                 self.assertLess(relative(turned, model.derotate(r, w)).max(), 1e-5)
+                self.assertLess((abs(channel - h).max(1) / abs(h).max(1)).max(), 1e-5)
+                np.testing.assert_allclose(noise, n, rtol=1e-5)
+
+    def test_packet_estimator_with_a_clock_error(self):
+        for channel, ebn0_db, error in (("awgn", 8, 60e-6), ("ch3", 14, -100e-6)):
+            rng = np.random.default_rng(20)
+            x = clock.skewed(model.recording(payloads(3), channel, lead=LEAD, w=0.02), error)
+            r = self.windows((x + model.noise(len(x), ebn0_db, rng)).astype(np.complex64))
+            self.assertEqual(len(r), 3)
+            w = model.offsets(r, "packet")
+            turned = model.derotate(r, w)
+            for over in ("packet", "block"):
+                e, quality = clock.estimate(turned, over)
+                expected = clock.warp(turned, e)
+                h, n = model.channels(expected)
+                windows, channel, noise, ppm, sure = self.run_stage(
+                    "packet_estimator", {"windows": r.astype(np.complex64)},
+                    ["windows", "channel", "noise", "clock", "clock_quality"], "--config", "average=packet",
+                    "--config", f"clock={over}")
+                self.assertLess(abs(ppm - 1e6 * e).max(), 1e-3)
+                self.assertLess(abs(ppm - 1e6 * error).max(), 4 * 5.5)
+                np.testing.assert_allclose(sure, quality, rtol=1e-5)
+                self.assertLess(relative(windows, expected).max(), 1e-6)
                 self.assertLess((abs(channel - h).max(1) / abs(h).max(1)).max(), 1e-5)
                 np.testing.assert_allclose(noise, n, rtol=1e-5)
 

@@ -5,7 +5,7 @@
 #include "gpu/warp_sum.cuh"
 #include "pipeline/stages/telemetry/packet_estimator/packet_estimator.hpp"
 
-/// The first two kernels: S of each packet, and the mean that its offset is computed from.
+/// What the kernels share, and the first two: S of each packet, and the mean that its offset is computed from.
 namespace iqd::packet_estimator {
 namespace {
 
@@ -15,7 +15,7 @@ constexpr int kWarps = kThreads / kWarp;
 constexpr int kBatch = 8;  // loads in flight per thread
 constexpr int kGuard = static_cast<int>(PacketFormat::kGuard);
 
-/// Memory between the kernels: the number of packets, then S of each.
+/// Memory between the kernels: the number of packets; then S of each and, with `clock`, W and the error of each.
 struct alignas(16) Found {
   std::int32_t packets;
 };
@@ -32,6 +32,7 @@ struct Job {
   float* offset;
   float* offset_hz;
   std::int32_t* counts[5];
+  std::int32_t* clock_counts[2];
   const float2* wave;   // p
   const float2* solve;  // G
   double rho;
@@ -43,6 +44,22 @@ struct Job {
   int columns;
   Offsets offsets;
   bool fresh;
+
+  // Of the clock.
+  Clock over;
+  LineProduct* products;
+  ClockError* errors;
+  float* clock;
+  float* clock_quality;
+  const float* band_pass;
+  const double2* line_turns;
+  const float* warp;  // [kPhases + 1][kWarpTaps]
+  double middle;
+  int first;
+  int segment;
+  int segments;
+  int line;
+  int reach;
 };
 
 __device__ int bits_of(float x) {
@@ -71,6 +88,7 @@ __global__ void __launch_bounds__(kThreads, 3) correlate_packets(const Job job) 
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     job.found->packets = packets;
     for (std::int32_t* const count : job.counts) *count = packets;
+    for (std::int32_t* const count : job.clock_counts) *count = job.over == Clock::off ? 0 : packets;
   }
   if (static_cast<int>(blockIdx.x) >= packets) return;
   const float2* const window = job.windows + static_cast<std::int64_t>(blockIdx.x) * job.window;

@@ -15,16 +15,19 @@
 #include "base/views.hpp"
 #include "config/fields.hpp"
 #include "pipeline/stage/cuda_half.hpp"
+#include "pipeline/stages/telemetry/packet_estimator/clock.hpp"
 #include "signal/formats/packet_format.hpp"
 #include "signal/formats/phase.hpp"
 
-/// Estimates frequency offset, channel and noise of telemetry packets from their pilots, and removes the offset.
+/// Estimates frequency offset, channel and noise of telemetry packets from their pilots, and removes the offset; and so
+/// the error of the transmitter's clock, if wanted (clock.hpp).
 ///
 /// windows  [packet][window]  cf32; r(n), sample n of the packet, is sample kGuard + n of its window
 /// windows  [packet][window]  cf32, r(n) exp(-j w n)
 /// channel  [packet][38]      cf32, h(-12) … h(25)
 /// noise    [packet]          f32, N: the variance of the complex noise
 /// offset   [packet]          f32, w, radians a sample; offset_hz the same in hertz, 0 where no rate is known
+/// clock    [packet]          f32, e, parts per million; clock_quality 0 … 1. Without `clock` no items
 ///
 ///   S = sum r(n) r*(n - lag) over the preamble but its first two periods and its last;  w = arg(mean S) / lag
 ///   h = (X^H X + lambda I)^-1 X^H r_x,  X[n][m] = p(n - m),  r_x the pilot's samples 25 … P - 13, derotated
@@ -47,6 +50,7 @@ inline std::span<const std::string_view> enum_names(Average) {
 struct Config {
   PacketFormat format;
   Average average = Average::block;
+  Clock clock = Clock::off;
   double lambda = 1;
   double memory = 100;
 
@@ -107,21 +111,25 @@ IQD_HOST_DEVICE inline Phase turn_against(double offset) noexcept {
   return {static_cast<std::uint64_t>(static_cast<std::int64_t>(-offset * (0x1p63 / std::numbers::pi)))};
 }
 
-/// The outputs of a block, packet after packet. Null: not wanted; noise and offset_hz are always wanted.
+/// The outputs of a block, packet after packet. Null: not wanted; noise, offset_hz and, with
+/// `clock`, clock and clock_quality are always wanted.
 struct Estimates {
   cf32* windows = nullptr;
   cf32* channel = nullptr;
   float* noise = nullptr;
   float* offset = nullptr;
   float* offset_hz = nullptr;
+  float* clock = nullptr;
+  float* clock_quality = nullptr;
 };
 
-std::size_t scratch_bytes(const Pilot& pilot, std::int64_t most_packets);
+std::size_t scratch_bytes(const Pilot& pilot, const ClockDesign& clock, std::int64_t most_packets);
 /// Average::carry uses and changes `mean`.
-void run_cpu(const Pilot& pilot, const Offsets& offsets, const cf32* windows, std::int64_t packets, Mean* mean,
-             const Estimates& out, std::byte* scratch) noexcept;
+void run_cpu(const Pilot& pilot, const Offsets& offsets, const ClockDesign& clock, const cf32* windows,
+             std::int64_t packets, Mean* mean, const Estimates& out, std::byte* scratch) noexcept;
 
 /// The CUDA half.
-using CudaHalf = std::unique_ptr<StageRun>(const Pilot& pilot, const Offsets& offsets, std::int64_t most_packets);
+using CudaHalf = std::unique_ptr<StageRun>(const Pilot& pilot, const Offsets& offsets, const ClockDesign& clock,
+                                           std::int64_t most_packets);
 
 }  // namespace iqd::packet_estimator

@@ -5,7 +5,8 @@
 #include <cstring>
 #include <limits>
 
-#include "pipeline/stages/arithmetic.hpp"
+#include "pipeline/stages/telemetry/packet_estimator/clock_cpu.hpp"
+#include "pipeline/stages/telemetry/packet_estimator/derotator_cpu.hpp"
 #include "pipeline/stages/telemetry/packet_estimator/packet_estimator.hpp"
 #include "signal/filters/scratch.hpp"
 
@@ -27,22 +28,6 @@ bool is_usable(const cf32* x, std::int64_t n) {
   for (std::int64_t i = 0; i < 2 * n; ++i)
     largest = std::max(largest, std::bit_cast<std::int32_t>(parts[i]) & std::numeric_limits<std::int32_t>::max());
   return largest <= std::bit_cast<std::int32_t>(kLargest);
-}
-
-using elementwise::Complex;
-using elementwise::product;
-
-/// y = x · (factor · fine); `fine_j` is j times that.
-void turn_run(const cf32* x, cf32 factor, const cf32* fine, const cf32* fine_j, cf32* y, std::int64_t n) {
-  const float re = factor.real();
-  const float im = factor.imag();
-  const float minus_im = -im;
-  const auto* const from = reinterpret_cast<const Complex*>(x);
-  const auto* const t = reinterpret_cast<const Complex*>(fine);
-  const auto* const tj = reinterpret_cast<const Complex*>(fine_j);
-  auto* const to = reinterpret_cast<Complex*>(y);
-  for (std::int64_t i = 0; i < n; ++i)
-    to[i] = product(from[i].re, from[i].im, product(re, im, t[i], tj[i]), product(re, minus_im, tj[i], t[i]));
 }
 
 /// Adds the upper half to the lower one until one sum is left, as a warp does.
@@ -102,7 +87,6 @@ HWY_AFTER_NAMESPACE();
 namespace iqd::packet_estimator {
 
 HWY_EXPORT(is_usable);
-HWY_EXPORT(turn_run);
 HWY_EXPORT(solve_channel);
 HWY_EXPORT(residual_energy);
 
@@ -143,22 +127,40 @@ void average(const Offsets& offsets, std::span<Correlation> s, Mean* mean) {
 /// Processes one packet after the other, with the memory for it.
 class Corrector {
  public:
-  Corrector(const Pilot& pilot, const Offsets& offsets, Scratch& scratch)
+  Corrector(const Pilot& pilot, const Offsets& offsets, const ClockDesign& clock, Scratch& scratch)
       : pilot_(pilot),
         offsets_(offsets),
-        fine_(scratch.take<cf32>(kRun)),
-        fine_j_(scratch.take<cf32>(kRun)),
+        derotator_(pilot.window, scratch),
+        clock_(clock, pilot.window, scratch),
         re_(scratch.take<float>(pilot.columns)),
         im_(scratch.take<float>(pilot.columns)),
         channel_(scratch.take<cf32>(kTaps)),
-        run_(scratch.take<cf32>(kRun)) {}
+        part_(scratch.take<cf32>(std::max<std::int64_t>(kRun, clock_.is_on() ? pilot.rows : 0))),
+        products_(scratch.take_span<LineProduct>(clock.segments)) {}
 
-  void correct(const cf32* window, Correlation s, std::int64_t packet, const Estimates& out) noexcept {
+  /// W of a packet; zeros if a sample is unusable.
+  void measure(const cf32* window, Correlation s, std::span<LineProduct> w) noexcept {
+    std::ranges::fill(w, LineProduct());
+    if (std::isnan(s.re)) return;
+    derotate(window, s.offset(pilot_.lag));
+    clock_.measure(w.data());
+  }
+  ClockError search(std::span<const LineProduct> w) const noexcept { return clock_.search(w); }
+
+  /// `known`: the clock's error, unless it is to be that of the packet.
+  void correct(const cf32* window, Correlation s, const ClockError* known, std::int64_t packet,
+               const Estimates& out) noexcept {
     cf32* const to = out.windows ? out.windows + packet * pilot_.window : nullptr;
     if (std::isnan(s.re)) return refuse(packet, to, out);
     const double offset = s.offset(pilot_.lag);
-    set_turn(turn_against(offset));
-    turn(window, to);
+    std::fill_n(re_, pilot_.columns, 0.0f);
+    std::fill_n(im_, pilot_.columns, 0.0f);
+    if (clock_.is_on()) {
+      derotate(window, offset);
+      warp(known ? *known : error_of_packet(), packet, to, out);
+    } else {
+      turn(window, offset, to);
+    }
     HWY_DYNAMIC_DISPATCH(solve_channel)(pilot_, re_, im_, channel_);
     const double energy = HWY_DYNAMIC_DISPATCH(residual_energy)(pilot_, channel_, re_, im_);
     if (out.channel) std::copy_n(channel_, kTaps, out.channel + packet * kTaps);
@@ -172,71 +174,94 @@ class Corrector {
     if (to) std::fill_n(to, pilot_.window, cf32(kNan, kNan));
     if (out.channel) std::fill_n(out.channel + packet * kTaps, kTaps, cf32(kNan, kNan));
     out.noise[packet] = out.offset_hz[packet] = kNan;
+    if (clock_.is_on()) out.clock[packet] = out.clock_quality[packet] = kNan;
     if (out.offset) out.offset[packet] = kNan;
   }
 
-  /// Sets the factors within a run; keeps the previous packet's if the offset is the same.
-  void set_turn(Phase turn) noexcept {
-    if (turn == turn_ && ready_) return;
-    ready_ = true;
-    turn_ = turn;
-    for (std::int64_t i = 0; i < kRun; ++i) {
-      fine_[i] = cf32((turn * i).phasor());
-      fine_j_[i] = {-fine_[i].imag(), fine_[i].real()};
+  /// Derotates the window and keeps the pilot's samples. If `to` is null, computes only those.
+  void turn(const cf32* window, double offset, cf32* to) noexcept {
+    derotator_.set(offset);
+    const std::int64_t end = to ? pilot_.window : end_row();
+    for (std::int64_t at = to ? 0 : PacketFormat::kGuard; at < end; at += kRun) {
+      cf32* const y = to ? to + at : part_;
+      keep_rows(y, at, derotator_.run(window, at, y));
     }
   }
 
-  /// Derotates the window and keeps the pilot's samples. If `to` is null, computes only those.
-  void turn(const cf32* window, cf32* to) noexcept {
-    const std::int64_t first_row = PacketFormat::kGuard + kTapsBehind;
-    const std::int64_t end_row = first_row + pilot_.rows;
-    std::fill_n(re_, pilot_.columns, 0.0f);
-    std::fill_n(im_, pilot_.columns, 0.0f);
-    const std::int64_t end = to ? pilot_.window : end_row;
-    for (std::int64_t at = to ? 0 : PacketFormat::kGuard; at < end; at += kRun) {
-      cf32* const y = to ? to + at : run_;
-      const std::int64_t length = std::min<std::int64_t>(kRun, pilot_.window - at);
-      const cf32 factor((turn_ * (at - PacketFormat::kGuard)).phasor());
-      HWY_DYNAMIC_DISPATCH(turn_run)(window + at, factor, fine_, fine_j_, y, length);
-      for (std::int64_t n = std::max(at, first_row); n < std::min(at + length, end_row); ++n) {
-        re_[n - first_row] = y[n - at].real();
-        im_[n - first_row] = y[n - at].imag();
-      }
+  /// For the clock: derotates the window into its memory.
+  void derotate(const cf32* window, double offset) noexcept {
+    derotator_.set(offset);
+    for (std::int64_t at = 0; at < pilot_.window; at += kRun) derotator_.run(window, at, clock_.window() + at);
+  }
+  ClockError error_of_packet() noexcept {
+    clock_.measure(products_.data());
+    return clock_.search(products_);
+  }
+  /// Removes the clock's error from the derotated window and keeps the pilot's samples; as `turn`.
+  void warp(const ClockError& clock, std::int64_t packet, cf32* to, const Estimates& out) noexcept {
+    out.clock[packet] = static_cast<float>(clock.error * 1e6);
+    out.clock_quality[packet] = static_cast<float>(clock.quality);
+    const std::int64_t first = to ? 0 : kFirstRow, length = to ? pilot_.window : pilot_.rows;
+    cf32* const y = to ? to : part_;
+    clock_.correct(clock.error, first, length, y);
+    keep_rows(y, first, length);
+  }
+
+  static constexpr std::int64_t kFirstRow = PacketFormat::kGuard + kTapsBehind;
+  std::int64_t end_row() const noexcept { return kFirstRow + pilot_.rows; }
+  /// y: samples at … at + length - 1 of the window.
+  void keep_rows(const cf32* y, std::int64_t at, std::int64_t length) noexcept {
+    for (std::int64_t n = std::max(at, kFirstRow); n < std::min(at + length, end_row()); ++n) {
+      re_[n - kFirstRow] = y[n - at].real();
+      im_[n - kFirstRow] = y[n - at].imag();
     }
   }
 
   const Pilot& pilot_;
   const Offsets& offsets_;
-  Phase turn_;
-  bool ready_ = false;
-  cf32* fine_;
-  cf32* fine_j_;
+  Derotator derotator_;
+  ClockCorrector clock_;
   float* re_;
   float* im_;
   cf32* channel_;
-  cf32* run_;
+  cf32* part_;                       // of the window, if it is not wanted
+  std::span<LineProduct> products_;  // of a packet
 };
+
+std::int64_t products_of_block(const ClockDesign& clock, std::int64_t packets) {
+  return clock.over == Clock::block ? packets * clock.segments : 0;
+}
 
 }  // namespace
 
-std::size_t scratch_bytes(const Pilot& pilot, std::int64_t most_packets) {
+std::size_t scratch_bytes(const Pilot& pilot, const ClockDesign& clock, std::int64_t most_packets) {
   Scratch count(nullptr);
   count.take<Correlation>(most_packets);
+  count.take<LineProduct>(products_of_block(clock, most_packets));
   const Offsets offsets;
-  Corrector(pilot, offsets, count);
+  Corrector(pilot, offsets, clock, count);
   return count.bytes();
 }
 
-void run_cpu(const Pilot& pilot, const Offsets& offsets, const cf32* windows, std::int64_t packets, Mean* mean,
-             const Estimates& out, std::byte* memory) noexcept {
+void run_cpu(const Pilot& pilot, const Offsets& offsets, const ClockDesign& clock, const cf32* windows,
+             std::int64_t packets, Mean* mean, const Estimates& out, std::byte* memory) noexcept {
   Scratch scratch(memory);
   const auto s = scratch.take_span<Correlation>(packets);
+  const auto w = scratch.take_span<LineProduct>(products_of_block(clock, packets));
   for (std::int64_t p = 0; p < packets; ++p)
     s[static_cast<std::size_t>(p)] = correlate(pilot, windows + p * pilot.window);
   average(offsets, s, mean);
-  Corrector corrector(pilot, offsets, scratch);
+  Corrector corrector(pilot, offsets, clock, scratch);
+  ClockError of_block;
+  if (clock.over == Clock::block) {
+    const auto segments = static_cast<std::size_t>(clock.segments);
+    for (std::size_t p = 0; p < s.size(); ++p)
+      corrector.measure(windows + static_cast<std::int64_t>(p) * pilot.window, s[p], w.subspan(p * segments, segments));
+    of_block = corrector.search(w);
+  }
   for (std::int64_t p = 0; p < packets; ++p)
-    corrector.correct(windows + p * pilot.window, s[static_cast<std::size_t>(p)], p, out);
+    corrector.correct(windows + p * pilot.window, s[static_cast<std::size_t>(p)],
+                      clock.over == Clock::block ? &of_block : nullptr, p, out);
 }
 
 }  // namespace iqd::packet_estimator

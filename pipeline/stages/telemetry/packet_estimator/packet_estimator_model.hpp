@@ -30,7 +30,7 @@ inline PacketFormat short_packets() {
 
 struct Results {
   std::vector<cf32> windows, channel;
-  std::vector<float> noise, offset, offset_hz;
+  std::vector<float> noise, offset, offset_hz, clock, clock_quality;
 
   void append(const Results& o) {
     windows.insert(windows.end(), o.windows.begin(), o.windows.end());
@@ -38,6 +38,8 @@ struct Results {
     noise.insert(noise.end(), o.noise.begin(), o.noise.end());
     offset.insert(offset.end(), o.offset.begin(), o.offset.end());
     offset_hz.insert(offset_hz.end(), o.offset_hz.begin(), o.offset_hz.end());
+    clock.insert(clock.end(), o.clock.begin(), o.clock.end());
+    clock_quality.insert(clock_quality.end(), o.clock_quality.begin(), o.clock_quality.end());
   }
 };
 
@@ -48,6 +50,7 @@ class Signal {
 
   std::vector<complex> taps{1};  // h(0) …
   double noise = 0;              // variance
+  double clock = 0;              // the transmitter's error: 1e-6 is 1 ppm
   /// Before and behind the pilot, the preamble continues, so that the samples match X; otherwise random data.
   bool ideal = false;
 
@@ -63,7 +66,7 @@ class Signal {
     for (std::int64_t k = -guard_bits; k < 0; ++k) surround(k);
     for (const std::uint8_t bit : format_.pilot()) bits.push_back(bit);
     for (std::int64_t k = 0; k < format_.payload_bits + guard_bits; ++k) surround(k);
-    const std::vector<complex> x = soqpsk::modulate(bits, format_.samples_per_bit);
+    const std::vector<complex> x = skewed(soqpsk::modulate(bits, format_.samples_per_bit));
     std::normal_distribution<double> normal(0, std::sqrt(noise / 2));
     std::vector<cf32> window;
     for (std::int64_t n = 0; n < format_.window(); ++n) {
@@ -86,6 +89,26 @@ class Signal {
   }
 
  private:
+  /// x(n (1 + clock)), n = 0 at the packet's first sample; to 1e-4.
+  std::vector<complex> skewed(const std::vector<complex>& x) const {
+    constexpr std::int64_t kHalf = 16;
+    if (clock == 0) return x;
+    std::vector<complex> y;
+    for (std::int64_t n = 0; n < std::ssize(x); ++n) {
+      const double place = static_cast<double>(n) + clock * static_cast<double>(n - kGuard);
+      const auto whole = static_cast<std::int64_t>(std::floor(place));
+      complex sum = 0;
+      for (std::int64_t m = whole - kHalf + 1; m <= whole + kHalf; ++m) {
+        const double t = place - static_cast<double>(m), angle = 3.14159265358979 * t;
+        const double weight =
+            std::pow(std::cos(angle / (2 * kHalf)), 2) * (std::fabs(t) < 1e-9 ? 1 : std::sin(angle) / angle);
+        sum += weight * x[static_cast<std::size_t>(std::clamp<std::int64_t>(m, 0, std::ssize(x) - 1))];
+      }
+      y.push_back(sum);
+    }
+    return y;
+  }
+
   PacketFormat format_;
   std::mt19937 engine_{7};
 };
@@ -146,6 +169,13 @@ class Model {
       worst = std::max(worst, std::abs(r.back() - complex(got.windows[p * window + i])));
     }
     EXPECT_LE(worst, 5e-7 * largest);
+    compare_channel(std::move(r), got, p);
+    EXPECT_NEAR(got.offset[p], offset, 5e-9);
+    EXPECT_NEAR(got.offset_hz[p], offset * kRate / (2 * 3.14159265358979), 0.05);
+  }
+
+  /// Compares channel and noise of packet number `p` with those of its window r, without offset.
+  void compare_channel(std::vector<complex> r, const Results& got, std::size_t p) {
     r.erase(r.begin(), r.begin() + kGuard + kTapsBehind);
     std::vector<complex> h(kTaps);
     double size = 0, error = 0;
@@ -164,8 +194,6 @@ class Model {
     }
     if (rho_ == 0) rho_ = rho();
     EXPECT_NEAR(got.noise[p] * rho_ / energy, 1, 1e-5);
-    EXPECT_NEAR(got.offset[p], offset, 5e-9);
-    EXPECT_NEAR(got.offset_hz[p], offset * kRate / (2 * 3.14159265358979), 0.05);
   }
 
  private:

@@ -9,7 +9,7 @@
 namespace iqd::packet_estimator {
 namespace {
 
-enum Output : std::size_t { kWindows, kChannel, kNoise, kOffset, kOffsetHz };
+enum Output : std::size_t { kWindows, kChannel, kNoise, kOffset, kOffsetHz, kClock, kClockQuality };
 
 class PacketEstimatorStage final : public ConfiguredStage<Config> {
  public:
@@ -22,6 +22,7 @@ class PacketEstimatorStage final : public ConfiguredStage<Config> {
     if (!pilot)
       return context.section.problem("lambda", "is too small: this pilot does not determine the channel; set 1");
     pilot_ = std::move(*pilot);
+    clock_ = make_clock(config_.format, config_.clock);
     const double rate_hz = in.rate_hz > 0 ? in.rate_hz : in.source_rate_hz;
     offsets_ = {config_.average, 1 / config_.memory, rate_hz / (2 * std::numbers::pi)};
     most_packets_ = context.most_new;
@@ -30,31 +31,39 @@ class PacketEstimatorStage final : public ConfiguredStage<Config> {
       if (config_.average == Average::packet) out.marks.emplace_back("offset_of_packet");
     }
     context.out[kChannel].item = {{"tap", kTaps}};
-    for (const Output o : {kNoise, kOffset, kOffsetHz}) context.out[o].hold(Element::f32, {});
-    context.chunk_exempt = config_.average == Average::block;
+    for (const Output o : {kNoise, kOffset, kOffsetHz, kClock, kClockQuality}) context.out[o].hold(Element::f32, {});
+    // These stay empty.
+    for (const Output o : {kClock, kClockQuality})
+      if (config_.clock == Clock::off) context.out[o].hold_per_block(Element::f32, {});
+    context.chunk_exempt = config_.average == Average::block || config_.clock == Clock::block;
     context.carry_bytes = config_.average == Average::carry ? sizeof(Mean) : 0;
-    context.scratch_bytes = scratch_bytes(pilot_, most_packets_);
+    context.scratch_bytes = scratch_bytes(pilot_, clock_, most_packets_);
   }
 
   std::unique_ptr<StageRun> make(Backend& backend) const override {
-    if (auto* cuda = device_half<CudaHalf>(backend, "packet_estimator")) return cuda(pilot_, offsets_, most_packets_);
-    return cpu_run([pilot = pilot_, offsets = offsets_](const StageIo& io) noexcept {
+    if (auto* cuda = device_half<CudaHalf>(backend, "packet_estimator"))
+      return cuda(pilot_, offsets_, clock_, most_packets_);
+    return cpu_run([pilot = pilot_, offsets = offsets_, clock = clock_](const StageIo& io) noexcept {
       auto* const mean = reinterpret_cast<Mean*>(io.carry);
       if (mean && io.fresh) *mean = {};
-      run_cpu(pilot, offsets, io.in[0].row<const cf32>(), *io.in[0].count, mean,
+      run_cpu(pilot, offsets, clock, io.in[0].row<const cf32>(), *io.in[0].count, mean,
               {.windows = io.out[kWindows].row<cf32>(),
                .channel = io.out[kChannel].row<cf32>(),
                .noise = io.out[kNoise].row<float>(),
                .offset = io.out[kOffset].row<float>(),
-               .offset_hz = io.out[kOffsetHz].row<float>()},
+               .offset_hz = io.out[kOffsetHz].row<float>(),
+               .clock = io.out[kClock].row<float>(),
+               .clock_quality = io.out[kClockQuality].row<float>()},
               io.scratch);
       for (const PortIo& out : io.out) *out.count = *io.in[0].count;
+      if (clock.over == Clock::off) *io.out[kClock].count = *io.out[kClockQuality].count = 0;
     });
   }
 
  private:
   Pilot pilot_;
   Offsets offsets_;
+  ClockDesign clock_;
   std::int64_t most_packets_ = 1;
 };
 
@@ -62,6 +71,9 @@ class PacketEstimatorStage final : public ConfiguredStage<Config> {
 
 void Config::fields(FieldVisitor& v) {
   v.field("average", average, {.help = "what the offset is averaged over: the block, nothing, or all packets so far"});
+  v.field("clock", clock,
+          {.help = "correct the error of the transmitter's clock: not at all, each packet by itself, or all packets of "
+                   "the block alike"});
   v.field("lambda", lambda,
           {.help = "regularization: larger keeps the channel small; 0: maximum likelihood",
            .low = 0,
@@ -85,7 +97,9 @@ StageEntry entry() {
                       {.name = "channel", .can_omit = true},
                       {.name = "noise", .fact = "noise"},
                       {.name = "offset", .can_omit = true},
-                      {.name = "offset_hz", .fact = "offset_hz"}},
+                      {.name = "offset_hz", .fact = "offset_hz"},
+                      {.name = "clock", .fact = "clock_ppm", .levels = true},
+                      {.name = "clock_quality", .fact = "clock_quality"}},
           .make = make_stage<PacketEstimatorStage>,
           .sample = "packet_estimator: {average: packet}",
           .tolerance = 1e-6};

@@ -6,10 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <limits>
 
+#include "pipeline/stages/telemetry/packet_estimator/packet_estimator_for_test.hpp"
 #include "pipeline/stages/telemetry/packet_estimator/packet_estimator_model.hpp"
 #include "tests/support/stage_under_test.hpp"
 
@@ -18,85 +18,9 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::same_bits;
 using testing::StageUnderTest;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
-std::string keys_of(const PacketFormat& f, const std::string& more) {
-  return fmt::format("{{{}, preamble: \"{}\", repeats: {}, sync_word: \"{}\", payload_bits: {}, samples_per_bit: {}}}",
-                     more, f.preamble, f.repeats, f.sync_word, f.payload_bits, f.samples_per_bit);
-}
-
-PortShape windows_of(const PacketFormat& f, std::int64_t most) {
-  PortShape s;
-  s.axis = Axis::counted;
-  s.axis_name = "packet";
-  s.item = {{"sample", f.window()}};
-  s.most = most;
-  s.rate_hz = kRate;
-  s.source_rate_hz = 2 * kRate;  // as if a decimator came before
-  return s;
-}
-
-bool same(const Results& a, const Results& b) {
-  return same_bits(a.windows, b.windows) && same_bits(a.channel, b.channel) && same_bits(a.noise, b.noise) &&
-         same_bits(a.offset, b.offset) && same_bits(a.offset_hz, b.offset_hz);
-}
-
-/// The stage with all of its outputs, and with the state it carries.
-class Estimator {
- public:
-  explicit Estimator(const std::string& keys, PacketFormat format = short_packets())
-      : format_(std::move(format)), stage_(entry().make()) {
-    Problems problems;
-    const Document document = parse_document(keys_of(format_, keys), "test.yaml", problems);
-    const Section section = read_fields(
-        document.root, [&](FieldVisitor& v) { stage_->fields(v); }, problems);
-    const std::vector<PortShape> in{windows_of(format_, kMost)};
-    std::vector<PortShape> out(entry().outputs.size(), in[0]);
-    Footprint footprint;
-    ShapeContext context{.in = in, .out = out, .footprint = {&footprint, 1}, .most_new = kMost, .section = section};
-    stage_->shape(context);
-    for (const Problem& p : problems) ADD_FAILURE() << p.text();
-    scratch_.resize(context.scratch_bytes);
-    carry_.resize(context.carry_bytes, std::byte{0xff});
-    run_ = stage_->make(*backend_);
-  }
-
-  /// One block. Without `wanted`, only the outputs that cannot be omitted.
-  Results run(const std::vector<cf32>& windows, bool fresh = false, bool wanted = true) {
-    auto packets = static_cast<std::int32_t>(std::ssize(windows) / format_.window());
-    const auto n = static_cast<std::size_t>(packets);
-    Results r{std::vector<cf32>(windows.size()), std::vector<cf32>(n * kTaps), std::vector<float>(n),
-              std::vector<float>(n), std::vector<float>(n)};
-    std::vector<cf32> given = windows;  // memory of its own, for AddressSanitizer
-    const PortIo in{.data = reinterpret_cast<std::byte*>(given.data()), .length = packets, .count = &packets};
-    std::array<std::int32_t, 5> counts{-1, -1, -1, -1, -1};
-    const auto port = [&](auto& memory, std::size_t o, bool always) {
-      auto* const data = reinterpret_cast<std::byte*>(memory.data());
-      return PortIo{.data = wanted || always ? data : nullptr, .length = packets, .count = &counts[o]};
-    };
-    const std::vector<PortIo> out{port(r.windows, 0, false), port(r.channel, 1, false), port(r.noise, 2, true),
-                                  port(r.offset, 3, false), port(r.offset_hz, 4, true)};
-    run_->enqueue({.in = {&in, 1},
-                   .out = out,
-                   .scratch = scratch_.data(),
-                   .carry = carry_.empty() ? nullptr : carry_.data(),
-                   .fresh = fresh},
-                  {});
-    EXPECT_THAT(counts, ::testing::Each(packets));
-    return r;
-  }
-
- private:
-  static constexpr std::int64_t kMost = 64;
-  PacketFormat format_;
-  std::unique_ptr<Stage> stage_;
-  std::unique_ptr<Backend> backend_ = make_cpu_backend();
-  std::unique_ptr<StageRun> run_;
-  std::vector<std::byte> scratch_, carry_;
-};
 
 const std::vector<double> kOffsets{-0.09, 0.0123, 0, 0.09, -0.03};
 
@@ -302,6 +226,7 @@ TEST(PacketEstimator, SaysWhatItMakes) {
   EXPECT_EQ(packet.out(1).text(), "cf32 [packet up to 16][tap 38]");
   for (const std::size_t o : {2u, 3u, 4u}) EXPECT_EQ(packet.out(o).text(), "f32 [packet up to 16]");
   EXPECT_THAT(packet.out(0).marks, ElementsAre("offset_of_packet"));
+  for (const std::size_t o : {5u, 6u}) EXPECT_EQ(packet.out(o).text(), "f32") << "stays empty";
   EXPECT_FALSE(packet.chunk_exempt());
   const StageUnderTest block(entry(), "{}", {windows_of({}, 16)}, 16);
   EXPECT_TRUE(block.out(0).marks.empty());

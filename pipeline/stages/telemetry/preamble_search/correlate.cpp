@@ -106,18 +106,31 @@ std::int64_t largest_of(const float* level, std::int64_t n) {
   return i;
 }
 
-float fit_of(const float* re, const float* im, const cf32* s, std::int64_t n, std::int64_t period) {
+std::int64_t reaching(const float* metric, std::int64_t from, std::int64_t n, float threshold) {
+  const D d;
+  const std::int64_t step = lanes();
+  const V least = hn::Set(d, threshold);
+  std::int64_t i = from;
+  while (i + step <= n && hn::AllFalse(d, hn::Ge(hn::LoadU(d, metric + i), least))) i += step;
+  while (i < n && !(metric[i] >= threshold)) ++i;
+  return i;
+}
+
+float share_of(const float* re, const float* im, const cf32* s, std::int64_t n, std::int64_t period) {
   float sum = 0;
+  float energy = 0;
   for (std::int64_t first = 0; first < n; first += period) {
+    const std::int64_t end = std::min(first + period, n);
     float c_re = 0;
     float c_im = 0;
-    for (std::int64_t l = first; l < std::min(first + period, n); ++l) {
+    for (std::int64_t l = first; l < end; ++l) {
       c_re = std::fma(im[l], s[l].imag(), std::fma(re[l], s[l].real(), c_re));
       c_im = std::fma(-re[l], s[l].imag(), std::fma(im[l], s[l].real(), c_im));
+      energy = std::fma(im[l], im[l], std::fma(re[l], re[l], energy));
     }
-    sum += std::fma(c_im, c_im, c_re * c_re);
+    sum += std::fma(c_im, c_im, c_re * c_re) / static_cast<float>(end - first);
   }
-  return sum;
+  return energy > 0 && energy <= kLargest && sum <= kLargest ? sum / energy : 0;
 }
 
 }  // namespace iqd::preamble_search::HWY_NAMESPACE
@@ -128,7 +141,8 @@ namespace iqd::preamble_search {
 
 HWY_EXPORT(correlate_tile);
 HWY_EXPORT(largest_of);
-HWY_EXPORT(fit_of);
+HWY_EXPORT(reaching);
+HWY_EXPORT(share_of);
 
 void correlate(const cf32* q, std::int64_t period, std::int64_t repeats, const Tile& tile,
                std::int64_t outputs) noexcept {
@@ -137,8 +151,11 @@ void correlate(const cf32* q, std::int64_t period, std::int64_t repeats, const T
 std::int64_t find_largest(const float* level, std::int64_t n) noexcept {
   return HWY_DYNAMIC_DISPATCH(largest_of)(level, n);
 }
-float fit(const float* re, const float* im, const cf32* s, std::int64_t n, std::int64_t period) noexcept {
-  return HWY_DYNAMIC_DISPATCH(fit_of)(re, im, s, n, period);
+std::int64_t find_reaching(const float* metric, std::int64_t from, std::int64_t n, float threshold) noexcept {
+  return HWY_DYNAMIC_DISPATCH(reaching)(metric, from, n, threshold);
+}
+float share_of_word(const float* re, const float* im, const cf32* s, std::int64_t n, std::int64_t period) noexcept {
+  return HWY_DYNAMIC_DISPATCH(share_of)(re, im, s, n, period);
 }
 
 }  // namespace iqd::preamble_search

@@ -30,7 +30,10 @@ void correlate(const cf32* q, std::int64_t period, std::int64_t repeats, const T
 /// The index of the first largest of n > 0 levels.
 std::int64_t find_largest(const float* level, std::int64_t n) noexcept;
 
-/// How well the sync word fits: the sum of |sum of x s*|^2 over blocks of one period; the last block may be shorter.
-float fit(const float* re, const float* im, const cf32* s, std::int64_t n, std::int64_t period) noexcept;
+/// The first index from `from` on whose metric is at least `threshold`; n if there is none.
+std::int64_t find_reaching(const float* metric, std::int64_t from, std::int64_t n, float threshold) noexcept;
+
+/// S: the sync word's share of the energy of n samples.
+float share_of_word(const float* re, const float* im, const cf32* s, std::int64_t n, std::int64_t period) noexcept;
 
 }  // namespace iqd::preamble_search

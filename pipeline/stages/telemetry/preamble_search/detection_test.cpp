@@ -38,11 +38,10 @@ std::vector<cf32> packets_through(RayChannel channel, double eb_n0_db) {
   return x;
 }
 
-/// The share of packets found at their start, to within the few samples by which the channel and the offset move the
-/// peak; any T counts.
-double share_found(const std::vector<cf32>& x, bool refine) {
+/// The share of packets found at their start, to within the few samples by which the channel and the offset move it.
+double share_found(const std::vector<cf32>& x) {
   constexpr std::int64_t kMoved = 4;
-  const Pattern pattern({.threshold = 0, .refine = refine, .format = {}});
+  const Pattern pattern({.threshold = 0.1, .format = {}});
   const std::int64_t length = std::ssize(x), most = pattern.most_packets(length);
   std::vector<cf32> windows(static_cast<std::size_t>(most * pattern.window()));
   Starts starts(static_cast<std::size_t>(most));
@@ -53,7 +52,8 @@ double share_found(const std::vector<cf32>& x, bool refine) {
              .metric = metric.data(),
              .correlation = nullptr,
              .correlated = {}};
-  run_cpu(pattern, View<const cf32, 1>(x.data(), {length}), {0, length}, scratch.data(), length, out);
+  Track track;
+  run_cpu(pattern, View<const cf32, 1>(x.data(), {length}), {0, length}, 0, track, scratch.data(), length, out);
   starts.resize(static_cast<std::size_t>(out.events[kFound]));
   const auto right = std::count_if(starts.begin(), starts.end(), [](std::int64_t start) {
     return (start + kMoved) % PacketFormat{}.samples() <= 2 * kMoved;
@@ -64,7 +64,7 @@ double share_found(const std::vector<cf32>& x, bool refine) {
 struct Case {
   RayChannel channel;
   double eb_n0_db;
-  double found, refined;  // shares in simulations in double precision, also of 200 packets
+  double found;  // share in simulations in double precision, of 600 packets
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
@@ -76,18 +76,13 @@ class PreambleDetection : public ::testing::TestWithParam<Case> {};
 TEST_P(PreambleDetection, IsAsLikelyAsInSimulations) {
   const Case& c = GetParam();
   const auto x = packets_through(c.channel, c.eb_n0_db);
-  // Two standard deviations of the difference between two such shares near 0.9.
-  const double found = share_found(x, false), refined = share_found(x, true);
-  EXPECT_NEAR(found, c.found, 0.06);
-  EXPECT_NEAR(refined, c.refined, 0.06);
-  EXPECT_GE(refined, found - 0.03) << "chance accounts for a few packets of 200 only";
+  EXPECT_NEAR(share_found(x), c.found, 0.03) << "three standard deviations at 0.98";
 }
 
 INSTANTIATE_TEST_SUITE_P(Channels, PreambleDetection,
-                         ::testing::Values(Case{RayChannel::awgn, -4, 0.79, 0.925}, Case{RayChannel::awgn, 0, 0.955, 1},
-                                           Case{RayChannel::ch2, 0, 0.895, 0.935},
-                                           Case{RayChannel::ch3, 0, 0.85, 0.985},
-                                           Case{RayChannel::ch4, 0, 0.875, 0.935}),
+                         ::testing::Values(Case{RayChannel::awgn, -4, 0.978}, Case{RayChannel::awgn, 0, 1},
+                                           Case{RayChannel::ch2, 0, 1}, Case{RayChannel::ch3, 0, 0.997},
+                                           Case{RayChannel::ch4, 0, 0.997}),
                          [](const auto& c) {
                            return std::string(enum_names(c.param.channel)[static_cast<std::size_t>(c.param.channel)]) +
                                   "_" + std::to_string(c.index);

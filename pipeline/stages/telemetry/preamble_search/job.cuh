@@ -24,16 +24,18 @@ constexpr int kPass = kThreads * kEach;  // and a thread block at once
 constexpr int kParts = 4;                // thread blocks that share the copying of a window
 constexpr std::int64_t kGuard = Pattern::kGuard;
 
-/// Packets that may start in a group of cells: those to be checked further, and those whose end is missing.
-struct Counts {
-  int whole;
-  int cut;
+/// A start whose window exists.
+struct Packet {
+  Start start;
+  int fit;  // its window may be sent
 };
 
-struct Packet {
-  std::int64_t start;
-  float metric;
-  int fit;  // its window may be sent
+/// What the chain came to.
+struct Outcome {
+  int packets;
+  int cut;
+  int locked;
+  int lost_lock;
 };
 
 /// How positions are divided, as on the CPU: into cells, and cells into what a thread block handles.
@@ -42,7 +44,7 @@ struct Layout {
   explicit Layout(const Pattern& p) {
     const std::int64_t shared = p.span - p.period;  // c that two neighbouring thread blocks both compute
     passes = static_cast<int>(std::max<std::int64_t>(1, ceil_div(2 * shared, kPass)));
-    cell = std::min(p.half + 1, (count() - shared) / kWarps);
+    cell = std::min(p.near + 1, (count() - shared) / kWarps);
     tile = (count() - shared) / cell * cell;
     period = static_cast<int>(p.period);
   }
@@ -66,10 +68,12 @@ struct Room {
   Scratch scratch;
   std::int64_t most_groups = ceil_div(most_cells, kThreads);
   Cell* cells = scratch.take<Cell>(most_cells);
-  Packet* chosen = scratch.take<Packet>(most_groups * kThreads);  // [group][kThreads]
-  Counts* counts = scratch.take<Counts>(most_groups);             // [group]
-  Packet* packets = scratch.take<Packet>(most_packets);           // in order
-  int* packet_count = scratch.take<int>(1);
+  Candidate* grouped = scratch.take<Candidate>(most_groups * kThreads);     // [group][kThreads]
+  int* counts = scratch.take<int>(most_groups);                             // [group]
+  Candidate* candidates = scratch.take<Candidate>(most_groups * kThreads);  // in order
+  Link* links = scratch.take<Link>(most_groups * kThreads);
+  Packet* packets = scratch.take<Packet>(most_packets);  // in order
+  Outcome* outcome = scratch.take<Outcome>(1);
 };
 
 /// One block. Positions count from the first sample that exists.
@@ -80,15 +84,19 @@ struct Job : Room {
   const std::int64_t* first_at;
   Positions fresh;
   Positions searched;
-  Positions peaks;
+  Positions within;  // of the candidates
   Layout layout;
   int repeats;
-  int steps;
-  std::int64_t half;
-  std::int64_t samples;
+  std::int64_t near;
+  std::int64_t before;
   std::int64_t span;
+  Spacing spacing;
   float threshold;
-  bool refine;
+  float least_share;
+  bool carry;
+  bool flywheel;
+  Track* track;  // null if none is kept
+  bool restart;  // what is kept does not count
   const float2* preamble;
   const float2* sync_word;
   int sync_length;
@@ -104,9 +112,11 @@ struct Job : Room {
   dsp::Items<std::int64_t> start;
   dsp::Items<float> metric;
   dsp::Items<std::int64_t> events;
+  dsp::Items<std::uint8_t> put;
+  dsp::Items<float> lock;
 
   __device__ std::int64_t cell_first(std::int64_t k) const { return searched.first + k * layout.cell; }
-  __device__ std::int64_t window() const { return samples + 2 * kGuard; }
+  __device__ std::int64_t window() const { return spacing.samples + 2 * kGuard; }
 };
 
 __device__ float2 complex_of(float2 x) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <limits>
 
 #include "base/integer.hpp"
 #include "pipeline/stages/telemetry/preamble_search/cells.hpp"
@@ -20,8 +19,7 @@ constexpr std::int64_t kTile = 4096;
 
 /// How positions are divided: into cells, and cells into tiles.
 struct Layout {
-  explicit Layout(const Pattern& p)
-      : cell(std::min(p.half + 1, std::max(kTile, p.span))), tile(std::max(kTile, p.span) / cell * cell) {}
+  explicit Layout(const Pattern& p) : cell(p.near + 1), tile(std::max(kTile, p.span) / cell * cell) {}
   std::int64_t cell;
   std::int64_t tile;
 };
@@ -31,7 +29,7 @@ struct Room {
   std::int64_t most_new;
   Scratch scratch;
   Layout layout = Layout(p);
-  std::int64_t inputs = std::max(layout.tile, p.samples) + p.span + kMargin;
+  std::int64_t inputs = layout.tile + p.span + p.word() + kMargin;
   std::int64_t outputs = layout.tile + p.span + kMargin;
   Tile tile{.re = scratch.take<float>(inputs),
             .im = scratch.take<float>(inputs),
@@ -39,7 +37,10 @@ struct Room {
             .energy = scratch.take<float>(outputs),
             .level = scratch.take<float>(outputs),
             .metric = scratch.take<float>(outputs)};
-  Cell* cells = scratch.take<Cell>(ceil_div(most_new + 2 * (p.reach() + p.half), layout.cell));
+  std::int64_t most = p.most_candidates(most_new) + 2;
+  Cell* cells = scratch.take<Cell>(most);
+  Candidate* candidates = scratch.take<Candidate>(most);
+  Link* links = scratch.take<Link>(most);
 };
 
 template <class Sample> class Search {
@@ -55,15 +56,20 @@ template <class Sample> class Search {
         room_(room),
         out_(out) {}
 
-  void run() noexcept {
+  void run(std::int64_t origin, Track& track) noexcept {
     fill_cells();
-    const Positions peaks = p_.peaks(fresh_);
-    for (std::int64_t k = 0; k < cells_; ++k) {
-      const Cell& cell = room_.cells[k];
-      const std::int64_t n = first_of(k) + cell.place;
-      if (cell.level > 0 && cell.metric >= p_.threshold && peaks.has(n) && is_peak(n, cell.level))
-        emit(n, p_.refine ? refined(n) : n, cell.metric);
-    }
+    const std::int32_t count = find_candidates();
+    link_candidates(p_.spacing, room_.candidates, count, room_.links);
+    const std::int32_t known = p_.carry ? track.run : 0;
+    std::int32_t at = first_of_chain(p_.spacing, room_.candidates, count, room_.links, track.last - origin, known);
+    const auto emit = [this](const Start& start) { this->emit(start); };
+    StartWalk walk(p_.spacing, fresh_, origin, p_.flywheel, track, emit);
+    for (; at >= 0; at = room_.links[at].next)
+      walk.found(Pattern::settled(room_.candidates[at].n), room_.candidates[at].metric);
+    walk.none();
+    if (!p_.flywheel) return;
+    out_.events[kLocked] = walk.locks;
+    out_.events[kLostLock] = walk.losses;
   }
 
  private:
@@ -80,16 +86,25 @@ template <class Sample> class Search {
     if (there > before) split(x_.data() + n + before, there - before, room_.tile.re + before, room_.tile.im + before);
   }
 
-  /// L and T of n … n + outputs - 1; 0 where they do not exist.
-  void fill_tile(std::int64_t n, std::int64_t outputs) const noexcept {
-    load(n, outputs + p_.span);
-    correlate(p_.preamble.data(), p_.period, p_.repeats, room_.tile, outputs);
-    const std::int64_t before = std::clamp<std::int64_t>(-n, 0, outputs);
-    const std::int64_t there = std::clamp<std::int64_t>(length_ - p_.span + 1 - n, before, outputs);
-    for (float* const part : {room_.tile.level, room_.tile.metric}) {
-      std::fill_n(part, before, 0.0f);
-      std::fill(part + there, part + outputs, 0.0f);
+  /// T of n … n + outputs - 1, 0 where it does not exist; and U as the tile's level, where both shares suffice, else 0.
+  /// Returns whether there is one.
+  bool fill_tile(std::int64_t n, std::int64_t outputs) const noexcept {
+    const Tile& tile = room_.tile;
+    load(n, outputs + p_.span + p_.word());
+    correlate(p_.preamble.data(), p_.period, p_.repeats, tile, outputs);
+    const std::int64_t there = std::clamp<std::int64_t>(length_ - p_.span + 1 - n, 0, outputs);
+    std::fill(tile.metric + there, tile.metric + outputs, 0.0f);
+    std::fill_n(tile.level, outputs, 0.0f);
+    const std::int64_t end = std::min(there, length_ - p_.span - p_.word() + 1 - n);
+    bool any = false;
+    for (std::int64_t i = 0; (i = find_reaching(tile.metric, i, end, p_.threshold)) < end; ++i) {
+      const std::int64_t word = i + p_.span;
+      const float share = share_of_word(tile.re + word, tile.im + word, p_.sync_word.data(), p_.word(), p_.period);
+      if (share < p_.least_share) continue;
+      tile.level[i] = tile.metric[i] + share;
+      any = true;
     }
+    return any;
   }
 
   /// Also writes the correlation if it is wanted; its range may exceed the searched one.
@@ -100,70 +115,70 @@ template <class Sample> class Search {
     const std::int64_t end = std::max(origin + searched_.length(), wanted.end);
     for (std::int64_t n = origin + begin * layout_.tile; n < end; n += layout_.tile) {
       const std::int64_t outputs = std::min(layout_.tile, end - n);
-      fill_tile(n, outputs);
+      const bool any = fill_tile(n, outputs);
       for (std::int64_t first = 0; first < outputs; first += layout_.cell)
-        fill_cell((n - origin + first) / layout_.cell, first, std::min(layout_.cell, outputs - first));
+        fill_cell((n - origin + first) / layout_.cell, first, std::min(layout_.cell, outputs - first), any);
       const std::int64_t from = std::max(n, wanted.first);
       const std::int64_t to = std::min(n + outputs, wanted.end);
       if (from < to) std::copy_n(room_.tile.metric + (from - n), to - from, out_.correlation + (from - wanted.first));
     }
   }
 
-  void fill_cell(std::int64_t k, std::int64_t first, std::int64_t length) const noexcept {
+  void fill_cell(std::int64_t k, std::int64_t first, std::int64_t length, bool any) const noexcept {
     if (k < 0 || k >= cells_) return;
-    const std::int64_t place = find_largest(room_.tile.level + first, length);
+    const std::int64_t place = any ? find_largest(room_.tile.level + first, length) : 0;
     room_.cells[k] = {room_.tile.level[first + place], room_.tile.metric[first + place],
                       static_cast<std::int32_t>(place)};
   }
 
-  bool is_peak(std::int64_t n, float level) const noexcept {
-    const std::int64_t first = std::max<std::int64_t>(0, floor_div(n - p_.half - searched_.first, layout_.cell));
-    const std::int64_t last = std::min(cells_ - 1, (n + p_.half - searched_.first) / layout_.cell);
+  /// Returns how many there are.
+  std::int32_t find_candidates() noexcept {
+    const Positions within = p_.candidates(fresh_);
+    std::int32_t count = 0;
+    for (std::int64_t k = 0; k < cells_; ++k) {
+      const Cell& cell = room_.cells[k];
+      const std::int64_t n = first_of(k) + cell.place;
+      if (cell.level > 0 && within.has(n) && is_best(n, cell.level))
+        room_.candidates[count++] = {n, cell.metric, cell.level};
+    }
+    return count;
+  }
+
+  bool is_best(std::int64_t n, float level) const noexcept {
+    const std::int64_t first = std::max<std::int64_t>(0, floor_div(n - p_.near - searched_.first, layout_.cell));
+    const std::int64_t last = std::min(cells_ - 1, (n + p_.near - searched_.first) / layout_.cell);
     for (std::int64_t k = first; k <= last; ++k) {
-      const Verdict verdict = compare(room_.cells[k], first_of(k), n, level, p_.half);
+      const Verdict verdict = compare(room_.cells[k], first_of(k), n, level, p_.near);
       if (verdict == Verdict::no) return false;
       if (verdict == Verdict::look && !is_largest_in(k, n, level)) return false;
     }
     return true;
   }
 
-  /// Compares with the part of a cell that lies within half a packet.
+  /// Compares with the part of a cell that lies within reach.
   bool is_largest_in(std::int64_t k, std::int64_t n, float level) const noexcept {
-    const std::int64_t from = std::max(first_of(k), n - p_.half);
-    const std::int64_t to = std::min(first_of(k + 1), n + p_.half + 1);
-    fill_tile(from, to - from);
+    const std::int64_t from = std::max(first_of(k), n - p_.near);
+    const std::int64_t to = std::min({first_of(k + 1), n + p_.near + 1, searched_.end});
+    if (!fill_tile(from, to - from)) return true;
     const float largest = room_.tile.level[find_largest(room_.tile.level, to - from)];
     return largest < level || (largest == level && from > n);
   }
 
-  /// The start at which the sync word fits best: near the peak, or anywhere before the first sample where the preamble
-  /// may have begun.
-  std::int64_t refined(std::int64_t n) const noexcept {
-    std::int64_t best = n;
-    float best_fit = -1;
-    const auto word = std::ssize(p_.sync_word);
-    for (std::int64_t step = n < p_.span ? 1 - p_.repeats : -p_.steps; step <= p_.steps; ++step) {
-      const std::int64_t start = n + step * p_.period;
-      if ((step < -p_.steps && start >= 0) || start + p_.span + word > length_) continue;
-      load(start + p_.span, word);
-      const float here = fit(room_.tile.re, room_.tile.im, p_.sync_word.data(), word, p_.period);
-      if (!(here > best_fit) || here > std::numeric_limits<float>::max()) continue;
-      best = start;
-      best_fit = here;
-    }
-    return Pattern::settled(best);
-  }
-
-  void emit(std::int64_t peak, std::int64_t start, float metric) noexcept {
-    if (!fresh_.has(start < 0 ? peak : start)) return;
+  void emit(const Start& start) noexcept {
     const auto count = [this](Event e) -> std::int64_t& { return out_.events[e]; };
-    if (start < 0 || start + p_.samples + Pattern::kGuard > length_) return static_cast<void>(++count(kCut));
+    if (start.n < 0 || start.n + p_.spacing.samples + Pattern::kGuard > length_)
+      return static_cast<void>(count(kCut) += 1 - start.flywheel);
     const std::int64_t index = count(kFound);
     if (index == out_.windows.extent(0)) return static_cast<void>(++count(kCrowded));
-    const float energy = copy_window(start, out_.windows.row(index));
+    const float energy = copy_window(start.n, out_.windows.row(index));
     if (!(energy >= kLeastEnergy && energy <= kMostEnergy)) return static_cast<void>(++count(kNotFinite));
-    out_.start[index] = start;
-    out_.metric[index] = metric;
+    out_.start[index] = start.n;
+    out_.metric[index] = start.metric;
+    if (p_.flywheel) {
+      out_.flywheel[index] = start.flywheel;
+      out_.lock[index] = start.lock;
+    }
+    count(kFlywheel) += start.flywheel;
     ++count(kFound);
   }
 
@@ -210,14 +225,15 @@ std::vector<cf32> rounded(const std::vector<std::complex<double>>& x, double sca
 
 Pattern::Pattern(const Config& config)
     : threshold(static_cast<float>(config.threshold)),
-      refine(config.refine),
+      least_share(static_cast<float>(std::min(kLeastShare, kShareOfThreshold * config.threshold))),
+      carry(config.chain == Chain::carry),
+      flywheel(config.flywheel),
       period(config.format.period()),
       repeats(config.format.repeats),
       span(period * repeats),
-      samples(config.format.samples()),
-      half(samples / 2),
-      // At most this many keep starts in the order of their peaks, which are more than half a packet apart.
-      steps(std::min<std::int64_t>(2, half / 2 / period)) {
+      near(span / 2),
+      spacing{config.format.samples(), config.format.samples() - span / 4,
+              std::min(2 * config.format.samples_per_bit, span / 4)} {
   const auto q = soqpsk::preamble_waveform(config.format, config.form);
   double energy = 0;
   for (const std::complex<double> v : q) energy += std::norm(v);
@@ -228,13 +244,11 @@ Pattern::Pattern(const Config& config)
 }
 
 std::int64_t Pattern::past() const noexcept {
-  return std::max({reach() + half, reach() + span, kGuard});
+  return std::max(carry ? near : spacing.samples + near, kGuard);
 }
 
 std::int64_t Pattern::future() const noexcept {
-  const std::int64_t to_compare = reach() + half + span - 1;
-  const std::int64_t to_refine = 2 * reach() + span + std::ssize(sync_word) - 1;
-  return std::max({to_compare, to_refine, samples + kGuard - 1});
+  return spacing.samples - 1 + std::max(near + span + word() - 1, kGuard);
 }
 
 std::size_t scratch_bytes(const Pattern& pattern, std::int64_t most_new) {
@@ -242,11 +256,14 @@ std::size_t scratch_bytes(const Pattern& pattern, std::int64_t most_new) {
 }
 
 template <class Sample> void run_cpu(const Pattern& pattern, View<const Sample, 1> x, Positions fresh,
-                                     std::byte* scratch, std::int64_t most_new, Output& out) noexcept {
+                                     std::int64_t origin, Track& track, std::byte* scratch, std::int64_t most_new,
+                                     Output& out) noexcept {
   const Room room{pattern, most_new, Scratch(scratch)};
-  Search<Sample>(pattern, x, fresh, room, out).run();
+  Search<Sample>(pattern, x, fresh, room, out).run(origin, track);
 }
-template void run_cpu(const Pattern&, View<const cf32, 1>, Positions, std::byte*, std::int64_t, Output&) noexcept;
-template void run_cpu(const Pattern&, View<const sc16, 1>, Positions, std::byte*, std::int64_t, Output&) noexcept;
+template void run_cpu(const Pattern&, View<const cf32, 1>, Positions, std::int64_t, Track&, std::byte*, std::int64_t,
+                      Output&) noexcept;
+template void run_cpu(const Pattern&, View<const sc16, 1>, Positions, std::int64_t, Track&, std::byte*, std::int64_t,
+                      Output&) noexcept;
 
 }  // namespace iqd::preamble_search

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Four kernels: find the largest L of each cell; decide which of these are peaks, and where their packets start; check
-// which windows may be sent; copy them. Everything is passed on in the order of the stream, so no result depends on
+// Five kernels: find the largest U of each cell; decide which of these are candidates; choose the chain and its starts;
+// check which windows may be sent; copy them. Everything is passed on in the order of the stream, so no result depends on
 // which thread block runs first. Products and sums are in the CPU's order.
 #include <algorithm>
 #include <string>
@@ -11,7 +11,8 @@
 #include "gpu/device_array.hpp"
 #include "gpu/runtime.hpp"
 #include "pipeline/stage/stage.hpp"
-#include "pipeline/stages/telemetry/preamble_search/choose_peaks.cuh"
+#include "pipeline/stages/telemetry/preamble_search/choose_starts.cuh"
+#include "pipeline/stages/telemetry/preamble_search/find_candidates.cuh"
 #include "pipeline/stages/telemetry/preamble_search/place_windows.cuh"
 #include "pipeline/stages/telemetry/preamble_search/preamble_search.hpp"
 #include "pipeline/stages/telemetry/preamble_search/search_cells.cuh"
@@ -20,9 +21,9 @@
 namespace iqd::preamble_search {
 namespace {
 
-/// Peaks are more than half a packet apart.
+/// Starts within so many samples, and one before the first.
 std::int64_t most_packets(const Pattern& p, std::int64_t fresh) {
-  return (fresh + 2 * p.reach()) / (p.half + 1) + 1;
+  return fresh / p.spacing.closest + 2;
 }
 
 template <class Sample> class Run final : public StageRun {
@@ -37,7 +38,8 @@ template <class Sample> class Run final : public StageRun {
     if (static_cast<std::int64_t>(layout_.shared_bytes()) > most)
       throw SetupError("preamble_search: a preamble of " + std::to_string(pattern.span) +
                        " samples is too long for this device; set `backend: cpu`");
-    gpu::load_kernels("loading preamble_search", choose_peaks<Sample>, check_windows<Sample>, place_windows<Sample>);
+    gpu::load_kernels("loading preamble_search", find_candidates<Sample>, choose_starts, check_windows<Sample>,
+                      place_windows<Sample>);
   }
 
   std::size_t device_scratch_bytes() const noexcept override { return room(nullptr).scratch.bytes(); }
@@ -48,7 +50,8 @@ template <class Sample> class Run final : public StageRun {
     const std::int64_t tiles = set_tiles(job);
     if (tiles > 0)
       search_cells<Sample><<<static_cast<unsigned>(tiles), kThreads, layout_.shared_bytes(), stream>>>(job);
-    if (job.groups > 0) choose_peaks<Sample><<<static_cast<unsigned>(job.groups), kThreads, 0, stream>>>(job);
+    if (job.groups > 0) find_candidates<Sample><<<static_cast<unsigned>(job.groups), kThreads, 0, stream>>>(job);
+    choose_starts<<<1, kThreads, 0, stream>>>(job);
     const auto packets = static_cast<unsigned>(most_packets(pattern_, job.fresh.length()));
     check_windows<Sample><<<packets, kThreads, 0, stream>>>(job);
     place_windows<Sample><<<packets * kParts, kThreads, 0, stream>>>(job);
@@ -60,7 +63,7 @@ template <class Sample> class Run final : public StageRun {
   }
 
   Room room(std::byte* memory) const noexcept {
-    return {ceil_div(most_new_ + 2 * (pattern_.reach() + pattern_.half), layout_.cell),
+    return {ceil_div(most_new_ + 2 * (pattern_.spacing.samples + pattern_.near) + pattern_.before(), layout_.cell),
             most_packets(pattern_, most_new_), Scratch(memory)};
   }
 
@@ -82,15 +85,19 @@ template <class Sample> class Run final : public StageRun {
     job.first_at = in.first_at;
     job.fresh = {io.first_new - in.first, io.end_new - in.first};
     job.searched = pattern_.searched(in.length, job.fresh);
-    job.peaks = pattern_.peaks(job.fresh);
+    job.within = pattern_.candidates(job.fresh);
     job.layout = layout_;
     job.repeats = static_cast<int>(pattern_.repeats);
-    job.steps = static_cast<int>(pattern_.steps);
-    job.half = pattern_.half;
-    job.samples = pattern_.samples;
+    job.near = pattern_.near;
+    job.before = pattern_.before();
     job.span = pattern_.span;
+    job.spacing = pattern_.spacing;
     job.threshold = pattern_.threshold;
-    job.refine = pattern_.refine;
+    job.least_share = pattern_.least_share;
+    job.carry = pattern_.carry;
+    job.flywheel = pattern_.flywheel;
+    job.track = reinterpret_cast<Track*>(io.carry);
+    job.restart = io.fresh;
     job.preamble = preamble_.data();
     job.sync_word = sync_word_.data();
     job.sync_length = static_cast<int>(sync_word_.size());
@@ -103,6 +110,8 @@ template <class Sample> class Run final : public StageRun {
     job.start = io.out[kStart];
     job.metric = io.out[kMetric];
     job.events = io.out[kTally];
+    job.put = io.out[kPut];
+    job.lock = io.out[kLock];
     return job;
   }
 

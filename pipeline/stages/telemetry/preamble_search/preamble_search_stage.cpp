@@ -16,12 +16,18 @@ template <class Sample> void run_block(const Pattern& pattern, std::int64_t most
              .start = io.out[kStart].row<std::int64_t>(),
              .metric = io.out[kMetric].row<float>(),
              .correlation = correlation.row<float>(),
-             .correlated = {correlation.first - in.first, correlation.end() - in.first}};
+             .correlated = {correlation.first - in.first, correlation.end() - in.first},
+             .flywheel = io.out[kPut].row<std::uint8_t>(),
+             .lock = io.out[kLock].row<float>()};
   const Positions fresh{io.first_new - in.first, io.end_new - in.first};
-  run_cpu(pattern, in.as<const Sample>().row(0), fresh, io.scratch, most_new, out);
+  Track own;
+  Track& track = io.carry ? *reinterpret_cast<Track*>(io.carry) : own;
+  if (io.fresh) track = {};
+  run_cpu(pattern, in.as<const Sample>().row(0), fresh, in.first, track, io.scratch, most_new, out);
   const auto found = static_cast<std::int32_t>(out.events[kFound]);
   for (std::int32_t i = 0; i < found; ++i) out.start[i] += in.first;
   for (const Port port : {kWindows, kStart, kMetric}) *io.out[port].count = found;
+  for (const Port port : {kPut, kLock}) *io.out[port].count = pattern.flywheel ? found : 0;
   io.out[kTally].put_tally(out.events);
 }
 
@@ -34,13 +40,21 @@ class PreambleSearchStage final : public ConfiguredStage<Config> {
     most_new_ = context.most_new;
     context.footprint[0] = {.past = pattern.past(), .future = pattern.future()};
     context.scratch_bytes = scratch_bytes(pattern, most_new_);
+    context.chunk_exempt = true;
+    context.carry_bytes = pattern.keeps_track() ? sizeof(Track) : 0;
 
     context.out[kWindows].hold(Element::cf32, {{"window", pattern.window()}});
     context.out[kStart].hold(Element::i64, {});
     context.out[kMetric].hold(Element::f32, {});
+    context.out[kPut].hold(Element::u8, {});
+    context.out[kLock].hold(Element::f32, {});
     // rate_hz stays that of the samples: an offset in hertz is computed from it.
-    for (const Port port : {kWindows, kStart, kMetric})
+    for (const Port port : {kWindows, kStart, kMetric, kPut, kLock})
       context.out[port].count_items("packet", pattern.most_packets(most_new_));
+    if (!pattern.flywheel) {  // these stay empty
+      context.out[kPut].hold_per_block(Element::u8, {});
+      context.out[kLock].hold_per_block(Element::f32, {});
+    }
     context.out[kCorrelation].hold(Element::f32, {});
     context.out[kTally].tally(kEvents);
   }
@@ -64,8 +78,11 @@ class PreambleSearchStage final : public ConfiguredStage<Config> {
 void Config::fields(FieldVisitor& v) {
   v.field("threshold", threshold,
           {.help = "least T of a peak: the preamble's share of the energy", .low = 0, .high = 1, .live = true});
-  v.field("refine", refine,
-          {.help = "try neighbouring periods too, and take the start at which the sync word fits best", .live = true});
+  v.field("chain", chain,
+          {.help = "starts are chosen together: among those of the block and around it, or also after the last one of "
+                   "the block before"});
+  v.field("flywheel", flywheel,
+          {.help = "put up to three missing starts in a row where they are due, after three found in a row"});
   v.field("template", form,
           {.help = "correlate with the exact waveform, or with its phases rounded to multiples of 45°"});
   telemetry::packet_fields(v, format);
@@ -74,13 +91,15 @@ void Config::fields(FieldVisitor& v) {
 StageEntry entry() {
   return {.family = "telemetry",
           .name = "preamble_search",
-          .summary = "finds packets by their preamble and cuts them out",
+          .summary = "finds packets by their preamble and sync word and cuts them out",
           .inputs = {{.name = "in", .elements = {Element::cf32, Element::sc16}, .one_channel = true}},
           .outputs = {{.name = "windows"},
                       {.name = "start", .fact = "start"},
                       {.name = "metric", .fact = "metric"},
                       {.name = "correlation", .can_omit = true},
-                      {.name = "events", .tally = kEvents}},
+                      {.name = "events", .tally = kEvents},
+                      {.name = "flywheel", .fact = "flywheel"},
+                      {.name = "lock", .fact = "lock", .levels = true}},
           .make = make_stage<PreambleSearchStage>,
           .sample = "preamble_search: {}",
           .tolerance = 0};

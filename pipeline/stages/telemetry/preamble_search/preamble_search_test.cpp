@@ -12,6 +12,7 @@
 #include <numeric>
 #include <random>
 
+#include "pipeline/stages/telemetry/preamble_search/preamble_search_for_test.hpp"
 #include "pipeline/stages/telemetry/preamble_search/preamble_search_model.hpp"
 #include "tests/support/stage_under_test.hpp"
 
@@ -22,119 +23,15 @@ using testing::complex_noise;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::same_bits;
 using testing::StageUnderTest;
 using testing::stream_of;
-using Counts = std::vector<std::int64_t>;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-/// Short packets for short tests: 1408 samples, 256 of them preamble and 128 sync word.
-const std::string kShort = "payload_bits: 512";
-PacketFormat short_format() {
-  PacketFormat f;
-  f.payload_bits = 512;
-  return f;
-}
-
-/// All results of a stream, or of a block.
-struct Results {
-  std::vector<cf32> windows;
-  Starts start;
-  std::vector<float> metric;
-  std::vector<float> correlation;
-  Counts events = Counts(kEvents.size());  // found, cut, not_finite, crowded
-
-  /// Appends a block that has this many packets.
-  void append(const Results& block, std::int64_t packets) {
-    const auto add = [](auto& to, const auto& from, std::int64_t n) {
-      to.insert(to.end(), from.begin(), from.begin() + n);
-    };
-    add(windows, block.windows, packets * std::ssize(block.windows) / std::ssize(block.start));
-    add(start, block.start, packets);
-    add(metric, block.metric, packets);
-    add(correlation, block.correlation, std::ssize(block.correlation));
-    for (std::size_t e = 0; e < events.size(); ++e) events[e] += block.events[e];
-  }
-};
-
-bool same(const Results& a, const Results& b) {
-  return a.start == b.start && a.events == b.events && same_bits(a.windows, b.windows) &&
-         same_bits(a.metric, b.metric) && same_bits(a.correlation, b.correlation);
-}
-
-/// The stage, fed block by block. Each block has memory of its own, so that AddressSanitizer sees every stray read.
-class SearchUnderTest {
- public:
-  SearchUnderTest(const std::string& keys, Element element, std::int64_t most_new) {
-    Problems problems;
-    const Document document = parse_document("{" + keys + "}", "test.yaml", problems);
-    const Section section = read_fields(
-        document.root, [&](FieldVisitor& v) { stage_->fields(v); }, problems);
-    const std::vector<PortShape> in{stream_of(element)};
-    shapes_.assign(entry().outputs.size(), in[0]);
-    ShapeContext context{
-        .in = in, .out = shapes_, .footprint = {&footprint_, 1}, .most_new = most_new, .section = section};
-    stage_->shape(context);
-    EXPECT_TRUE(problems.empty()) << problems.front().text();
-    scratch_.resize(context.scratch_bytes);
-    run_ = stage_->make(*backend_);
-  }
-
-  /// The block with the new samples at … end - 1.
-  template <class Sample> void block(const std::vector<Sample>& x, std::int64_t at, std::int64_t end, Results& all) {
-    const std::int64_t first = std::max<std::int64_t>(0, at - footprint_.past);
-    std::vector<Sample> samples(x.begin() + first, x.begin() + std::min(std::ssize(x), end + footprint_.future));
-    const auto most = static_cast<std::size_t>(shapes_[0].most);
-    Results r{std::vector<cf32>(most * static_cast<std::size_t>(shapes_[0].item_size())), Starts(most),
-              std::vector<float>(most), std::vector<float>(static_cast<std::size_t>(end - at))};
-    std::int32_t counts[5] = {};
-    const auto port = [&](auto& memory, std::size_t o, std::int64_t from, std::int64_t length) {
-      return PortIo{.data = reinterpret_cast<std::byte*>(memory.data()),
-                    .first = from,
-                    .length = length,
-                    .item = shapes_[o].item_size(),
-                    .count = &counts[o]};
-    };
-    std::int32_t given = 0;
-    const PortIo input{.data = reinterpret_cast<std::byte*>(samples.data()),
-                       .first = first,
-                       .length = std::ssize(samples),
-                       .count = &given};
-    const std::vector<PortIo> out{port(r.windows, 0, 0, shapes_[0].most), port(r.start, 1, 0, shapes_[1].most),
-                                  port(r.metric, 2, 0, shapes_[2].most), port(r.correlation, 3, at, end - at),
-                                  port(r.events, 4, 0, 1)};
-    run_->enqueue({.in = {&input, 1}, .out = out, .first_new = at, .end_new = end, .scratch = scratch_.data()}, {});
-    EXPECT_TRUE(counts[0] == counts[1] && counts[1] == counts[2] && counts[4] == 1);
-    all.append(r, counts[0]);
-  }
-
- private:
-  std::unique_ptr<Stage> stage_ = entry().make();
-  std::vector<PortShape> shapes_;
-  Footprint footprint_;
-  std::vector<std::byte> scratch_;
-  std::unique_ptr<Backend> backend_ = make_cpu_backend();
-  std::unique_ptr<StageRun> run_;
-};
-
-/// A stream in blocks with these numbers of new samples; the last one repeats.
-template <class Sample>
-Results search(const std::string& keys, const std::vector<Sample>& x, const std::vector<std::int64_t>& lengths) {
-  const std::int64_t longest = *std::max_element(lengths.begin(), lengths.end());
-  SearchUnderTest stage(keys, element_of<Sample>, std::min(longest, std::ssize(x)));
-  Results all;
-  std::size_t turn = 0;
-  for (std::int64_t at = 0; at < std::ssize(x);) {
-    const std::int64_t end = std::min(std::ssize(x), at + lengths[std::min(turn++, lengths.size() - 1)]);
-    stage.block(x, at, end, all);
-    at = end;
-  }
-  return all;
-}
-template <class Sample> Results search(const std::string& keys, const std::vector<Sample>& x) {
-  return search(keys, x, {std::ssize(x)});
+/// found, cut, not_finite, crowded
+Counts first_events(const Counts& events) {
+  return {events.begin(), events.begin() + 4};
 }
 
 TEST(PreambleSearch, FindsPacketsBackToBackAndWithGaps) {
@@ -143,7 +40,7 @@ TEST(PreambleSearch, FindsPacketsBackToBackAndWithGaps) {
   const auto x = stream_with(inet, starts, starts.back() + 12672 + 300);
   const Results r = search("", x);
   EXPECT_EQ(r.start, starts);
-  EXPECT_THAT(r.events, ElementsAre(4, 0, 0, 0));
+  EXPECT_THAT(first_events(r.events), ElementsAre(4, 0, 0, 0));
   ASSERT_EQ(std::ssize(r.windows), 4 * 13184);
   for (std::size_t i = 0; i < starts.size(); ++i) {
     EXPECT_EQ(r.metric[i], r.correlation[static_cast<std::size_t>(starts[i])]);
@@ -196,10 +93,15 @@ TEST(PreambleSearch, ThePacketAtTheVeryStartHasZerosBeforeIt) {
 }
 
 TEST(PreambleSearch, APacketNeeds256SamplesBehindIt) {
-  EXPECT_THAT(search(kShort, stream_with(short_format(), {500}, 500 + 1408 + 256)).events, ElementsAre(1, 0, 0, 0));
-  EXPECT_THAT(search(kShort, stream_with(short_format(), {500}, 500 + 1408 + 255)).events, ElementsAre(0, 1, 0, 0));
-  EXPECT_THAT(search(kShort, stream_with(short_format(), {500}, 500 + 256)).events, ElementsAre(0, 1, 0, 0));
-  EXPECT_THAT(search(kShort, stream_with(short_format(), {500}, 500)).events, ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(first_events(search(kShort, stream_with(short_format(), {500}, 500 + 1408 + 256)).events),
+              ElementsAre(1, 0, 0, 0));
+  EXPECT_THAT(first_events(search(kShort, stream_with(short_format(), {500}, 500 + 1408 + 255)).events),
+              ElementsAre(0, 1, 0, 0));
+  EXPECT_THAT(first_events(search(kShort, stream_with(short_format(), {500}, 500 + 384)).events),
+              ElementsAre(0, 1, 0, 0));
+  EXPECT_THAT(first_events(search(kShort, stream_with(short_format(), {500}, 500 + 350)).events),
+              ElementsAre(0, 0, 0, 0))
+      << "without its sync word it may be anything";
 }
 
 /// The rest of its preamble leads to its sync word, which shows where it began.
@@ -209,8 +111,8 @@ TEST(PreambleSearch, APacketWithoutItsBeginningIsCut) {
     const std::vector<cf32> rest(x.begin() + lost, x.end());
     const Results r = search(kShort, rest);
     EXPECT_EQ(r.start, Starts{1408 - lost}) << lost;
-    EXPECT_THAT(r.events, ElementsAre(1, 1, 0, 0)) << lost;
-    EXPECT_TRUE(same(search(kShort, rest, {1}), r)) << lost;
+    EXPECT_THAT(first_events(r.events), ElementsAre(1, 1, 0, 0)) << lost;
+    EXPECT_TRUE(same(search(kShort, rest, {1, 60}), r)) << lost;
     EXPECT_TRUE(same(search(kShort, rest, {17, 90}), r)) << lost;
   }
 }
@@ -227,22 +129,20 @@ TEST(PreambleSearch, APeakJustBeforeTheFirstSampleIsAStartThere) {
 
 TEST(PreambleSearch, NothingIsFoundInNoise) {
   const Results r = search(kShort, complex_noise(60000));
-  EXPECT_THAT(r.events, ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(first_events(r.events), ElementsAre(0, 0, 0, 0));
   EXPECT_GT(*std::max_element(r.correlation.begin(), r.correlation.end()), 0.05);
 }
 
 TEST(PreambleSearch, NothingIsFoundInZerosOrInWhatIsTooWeakToSquare) {
   for (const cf32 v : {cf32(0, 0), cf32(1e-30f, 0), cf32(kNan, 0), cf32(0, kInf), cf32(1e30f, 0)}) {
     const Results r = search(kShort, std::vector<cf32>(3000, v));
-    EXPECT_THAT(r.events, ElementsAre(0, 0, 0, 0)) << v;
+    EXPECT_THAT(first_events(r.events), ElementsAre(0, 0, 0, 0)) << v;
     EXPECT_THAT(r.correlation, Each(0)) << v;
   }
 }
 
-/// A constant may pass for a preamble; of equal values the first counts, so there is no second packet.
-TEST(PreambleSearch, AConstantIsOnePacketAtMost) {
-  const Results r = search(kShort + ", threshold: 0, refine: false", std::vector<cf32>(9000, cf32(1, 0)));
-  EXPECT_EQ(r.start, Starts{0});
+TEST(PreambleSearch, AConstantIsNoPacket) {
+  EXPECT_TRUE(search(kShort, std::vector<cf32>(9000, cf32(1, 0))).start.empty());
 }
 
 TEST(PreambleSearch, ClippedPacketsAreFound) {
@@ -257,10 +157,10 @@ TEST(PreambleSearch, WindowsThatAreNotFiniteAreLeftOut) {
   for (const float bad : {kNan, kInf, -kInf, 1e30f}) {
     auto x = clean;
     x[1908 + 1000].real(bad);  // in the data
-    x[5000 + 10].imag(bad);    // in the preamble: found a period later, and brought back by the sync word
+    x[5000 + 10].imag(bad);    // in the preamble: found a few samples late
     const Results r = search(kShort, x);
     EXPECT_EQ(r.start, (Starts{500, 3316, 7000})) << bad;
-    EXPECT_THAT(r.events, ElementsAre(3, 0, 2, 0)) << bad;
+    EXPECT_THAT(first_events(r.events), ElementsAre(3, 0, 2, 0)) << bad;
     EXPECT_TRUE(same(search(kShort, x, {333}), r)) << bad;
     // A sample spoils only the values that it is part of.
     const Results good = search(kShort, clean);
@@ -276,30 +176,20 @@ TEST(PreambleSearch, EnergiesOutOfRangeAreLeftOut) {
   for (const auto& [gain, found] : {std::pair{1e-15f, 1}, {1e-17f, 0}, {1e13f, 1}, {1e15f, 0}}) {
     auto x = stream_with(short_format(), {300}, 2200);
     for (cf32& v : x) v *= gain;
-    EXPECT_THAT(search(kShort, x).events, ElementsAre(found, 0, 1 - found, 0)) << gain;
+    EXPECT_THAT(first_events(search(kShort, x).events), ElementsAre(found, 0, 1 - found, 0)) << gain;
   }
 }
 
 TEST(PreambleSearch, PacketsCloserThanTheirLength) {
-  const auto x = stream_with(short_format(), {300, 300 + 705}, 3000);  // the second covers half of the first
-  EXPECT_EQ(search(kShort, x).start, (Starts{300, 300 + 705}));
+  const std::int64_t closest = 1408 - 64;
+  EXPECT_EQ(search(kShort, stream_with(short_format(), {300, 302 + closest}, 3500)).start,
+            (Starts{300, 302 + closest}));
+  EXPECT_EQ(search(kShort, stream_with(short_format(), {300, 298 + closest}, 3500)).start, Starts{300})
+      << "of two that are as good, the first";
   auto closer = stream_with(short_format(), {300, 300 + 700}, 3000);
-  for (std::size_t n = 1000; n < closer.size(); ++n) closer[n] *= 1.1f;
-  EXPECT_EQ(search(kShort, closer).start, Starts{300 + 700});
-  EXPECT_TRUE(same(search(kShort, closer, {101}), search(kShort, closer)));
-}
-
-/// The larger value is more than half a packet away, but shares a cell with smaller ones that are nearer.
-TEST(PreambleSearch, LooksIntoCellsThatReachFurther) {
-  const PacketFormat inet;
-  for (const std::int64_t apart : {6600, 7000, 8000, 9500}) {
-    const Starts starts{700, 700 + apart, 700 + 2 * apart};
-    auto x = stream_with(inet, starts, starts.back() + 12672 + 256);
-    for (std::size_t n = 0; n < x.size(); ++n)
-      x[n] *= 1.0f + static_cast<float>(static_cast<std::int64_t>(n) / apart % 2);
-    EXPECT_EQ(search("", x).start, starts) << apart;
-    EXPECT_EQ(search("", x, {5003}).start, starts) << apart;
-  }
+  for (std::size_t n = 300; n < 500; ++n) closer[n] = 0;
+  EXPECT_EQ(search(kShort, closer).start, Starts{300 + 700}) << "the second is better";
+  EXPECT_EQ(search(kShort, closer, {101}).start, Starts{300 + 700});
 }
 
 TEST(PreambleSearch, OffsetGainAndNoise) {
@@ -319,7 +209,9 @@ TEST(PreambleSearch, OffsetGainAndNoise) {
     }
     const Starts found = search(kShort, x).start;
     EXPECT_EQ(found, reference(format, x, 0.25)) << offset;
-    EXPECT_EQ(search(kShort + ", template: grid45", x).start, found) << offset;
+    const Starts rounded = search(kShort + ", template: grid45", x).start;
+    ASSERT_EQ(rounded.size(), found.size()) << offset;
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_LE(std::abs(rounded[i] - found[i]), 1) << offset;
     // Near the end of the range, an offset also moves the peak by one sample.
     ASSERT_EQ(found.size(), starts.size()) << offset;
     for (std::size_t i = 0; i < starts.size(); ++i)
@@ -327,10 +219,9 @@ TEST(PreambleSearch, OffsetGainAndNoise) {
   }
 }
 
-TEST(PreambleSearch, TheSyncWordRepairsJumpsOfOnePeriod) {
+TEST(PreambleSearch, TheSyncWordTellsPeriodsApart) {
   auto late = stream_with(short_format(), {500}, 2500);
   for (std::size_t n = 500; n < 532; ++n) late[n] = 0;
-  EXPECT_EQ(search(kShort + ", refine: false", late).start, Starts{532});
   EXPECT_EQ(search(kShort, late).start, Starts{500});
 
   auto early = stream_with(short_format(), {500}, 2500);
@@ -338,7 +229,6 @@ TEST(PreambleSearch, TheSyncWordRepairsJumpsOfOnePeriod) {
     early[500 - 32 + n] = early[500 + 64 + n];  // one period more in front
     early[500 + 224 + n] *= 0.5f;
   }
-  EXPECT_EQ(search(kShort + ", refine: false", early).start, Starts{500 - 32});
   EXPECT_EQ(search(kShort, early).start, Starts{500});
   for (const std::int64_t cut : {467, 468, 469, 499, 500, 501, 532, 533})  // found in the block where it starts
     EXPECT_TRUE(same(search(kShort, early, {cut, 2000}), search(kShort, early))) << cut;
@@ -383,13 +273,12 @@ TEST(PreambleSearch, IsTheDefinitionToTheLetter) {
   f.sync_word = "0347B2";
   f.payload_bits = 10;
   const auto x = complex_noise(100000, 11);
-  const std::string keys = "preamble: CD9, repeats: 4, sync_word: \"0347B2\", payload_bits: 10, threshold: 0.08";
+  const std::string keys = "preamble: CD9, repeats: 4, sync_word: \"0347B2\", payload_bits: 10, threshold: 0.05";
   const Results r = search(keys, x);
-  Starts expected = reference(f, x, 0.08);
+  Starts expected = reference(f, x, 0.05);
   std::erase_if(expected, [&](std::int64_t n) { return n < 0 || n + f.samples() + 256 > std::ssize(x); });
   EXPECT_EQ(r.start, expected);
   EXPECT_GT(r.start.size(), 200u);
-  EXPECT_TRUE(same(search(keys, x, {300, 7, 501}), r));
 }
 
 TEST(PreambleSearch, RadioSamplesAsTheyCome) {
@@ -405,13 +294,15 @@ TEST(PreambleSearch, RadioSamplesAsTheyCome) {
 }
 
 TEST(PreambleSearch, MoreThanThereIsRoomFor) {
-  Starts starts(19);
-  for (std::size_t i = 0; i < starts.size(); ++i) starts[i] = 200 + 710 * static_cast<std::int64_t>(i);
-  const auto x = stream_with(short_format(), starts, 14080);
+  Starts starts(120);
+  for (std::size_t i = 0; i < starts.size(); ++i) starts[i] = 200 + 1344 * static_cast<std::int64_t>(i);
+  const auto x = stream_with(short_format(), starts, starts.back() + 1408 + 255);
+  const std::int64_t room = (std::ssize(x) + 1407) / 1408 + 2;
+  ASSERT_LT(room, 119);
   // The last one's end is missing.
   const Results r = search(kShort, x);
-  EXPECT_EQ(r.start, Starts(starts.begin(), starts.begin() + 12));
-  EXPECT_THAT(r.events, ElementsAre(12, 1, 0, 6));
+  EXPECT_EQ(r.start, Starts(starts.begin(), starts.begin() + room));
+  EXPECT_THAT(first_events(r.events), ElementsAre(room, 1, 0, 119 - room));
 }
 
 TEST(PreambleSearch, WhatItNeedsAndGives) {
@@ -420,11 +311,17 @@ TEST(PreambleSearch, WhatItNeedsAndGives) {
   EXPECT_EQ(s.out(1).text(), "i64 [packet up to 18]");
   EXPECT_EQ(s.out(2).text(), "f32 [packet up to 18]");
   EXPECT_EQ(s.out(3).text(), "f32 [n]");
-  EXPECT_EQ(s.out(4).text(), "i64 [event 4]");
+  EXPECT_EQ(s.out(4).text(), "i64 [event 7]");
+  EXPECT_EQ(s.out(5).text(), "u8") << "stays empty";
+  EXPECT_EQ(s.out(6).text(), "f32") << "stays empty";
   EXPECT_EQ(s.out(0).rate_hz, 1e6);
-  EXPECT_EQ(s.footprint().past, 6336 + 64);
-  EXPECT_EQ(s.footprint().future, 12672 + 255);
-  EXPECT_FALSE(s.chunk_exempt());
+  EXPECT_EQ(s.footprint().past, 12672 + 128);
+  EXPECT_EQ(s.footprint().future, 12671 + 128 + 256 + 128 - 1);
+  EXPECT_TRUE(s.chunk_exempt());
+  StageUnderTest carry(entry(), "{chain: carry, flywheel: on}", {stream_of(Element::cf32)}, 16 * 12672);
+  EXPECT_EQ(carry.footprint().past, 256);
+  EXPECT_EQ(carry.out(5).text(), "u8 [packet up to 18]");
+  EXPECT_EQ(carry.out(6).text(), "f32 [packet up to 18]");
 }
 
 TEST(PreambleSearch, RefusesWhatCannotBe) {

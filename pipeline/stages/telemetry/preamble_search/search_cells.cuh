@@ -4,7 +4,7 @@
 
 #include "pipeline/stages/telemetry/preamble_search/job.cuh"
 
-/// The first kernel: L and T of all positions, and the largest L of each cell.
+/// The first kernel: T of all positions, S where T suffices, and the largest U of each cell.
 namespace iqd::preamble_search {
 namespace {
 
@@ -67,13 +67,51 @@ __device__ Cell largest_of_warp(Cell cell) {
   return cell;
 }
 
-/// One warp: sums |c|^2 over the repeats and returns the cell's largest; also writes T where it is wanted.
+/// The energy of one period from n on, in correlate_eight's order.
+template <class Sample> __device__ float energy_of_period(const Job& job, std::int64_t n) {
+  float energy = 0;
+  for (int l = 0; l < job.layout.period; l += kEach) {
+    float squares[kEach];
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) squares[i] = power_of(sample_at<Sample>(job, n + l + i));
+    const float first = (squares[0] + squares[1]) + (squares[2] + squares[3]);
+    energy += first + ((squares[4] + squares[5]) + (squares[6] + squares[7]));
+  }
+  return energy;
+}
+
+/// S at n, 0 where the sync word is not complete.
+template <class Sample> __device__ float share_at(const Job& job, std::int64_t n) {
+  const std::int64_t word = n + job.span;
+  if (word + job.sync_length > job.length) return 0;
+  float sum = 0, energy = 0;
+  for (int first = 0; first < job.sync_length; first += job.layout.period) {
+    const int end = min(first + job.layout.period, job.sync_length);
+    float2 c{0, 0};
+    for (int l = first; l < end; ++l) {
+      const float2 x = sample_at<Sample>(job, word + l);
+      add_product(x, job.sync_word[l], c);
+      energy = fmaf(x.y, x.y, fmaf(x.x, x.x, energy));
+    }
+    sum += power_of(c) / static_cast<float>(end - first);
+  }
+  return energy > 0 && energy <= FLT_MAX && sum <= FLT_MAX ? sum / energy : 0;
+}
+
+/// U at n, or 0 if it may not be a start.
+template <class Sample> __device__ float both_at(const Job& job, std::int64_t n, float metric) {
+  if (!(metric >= job.threshold)) return 0;
+  const float share = share_at<Sample>(job, n);
+  return share >= job.least_share ? metric + share : 0;
+}
+
+/// One warp: sums |c|^2 over the repeats and returns the cell's largest U; also writes T where it is wanted.
+template <class Sample>
 __device__ Cell search_cell(const Job& job, std::int64_t first, const float* power, const float* energy) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const auto length = static_cast<int>(job.layout.cell);
   const int period = job.layout.period;
   Cell best;
-  float best_energy = 0;
   best.place = lane;
   for (int i = lane; i < length; i += 32) {
     const std::int64_t n = first + i;
@@ -84,15 +122,12 @@ __device__ Cell search_cell(const Job& job, std::int64_t first, const float* pow
       level += power[i + m * period];
       sum += energy[i + m * period];
     }
-    level = n >= 0 && n < job.valid ? finite_level(level) : 0;
-    if (job.correlation && job.correlated.has(n))
-      job.correlation[n - job.correlated.first] = level > 0 ? metric_of(level, sum) : 0;
-    if (level <= best.level) continue;
-    best.level = level;
-    best.place = i;
-    best_energy = sum;
+    const bool there = n >= -job.before && n < job.valid;
+    const float metric = there ? metric_of(finite_level(level), sum) : 0;
+    if (job.correlation && job.correlated.has(n)) job.correlation[n - job.correlated.first] = metric;
+    const float both = there ? both_at<Sample>(job, n, metric) : 0;
+    if (both > best.level) best = {both, metric, i};
   }
-  best.metric = metric_of(best.level, best_energy);
   return largest_of_warp(best);
 }
 
@@ -124,7 +159,7 @@ template <class Sample> __global__ void __launch_bounds__(kThreads) search_cells
   const auto cells = static_cast<int>(layout.tile / layout.cell);
   for (int c = t / 32; c < cells; c += kWarps) {
     const std::int64_t at = c * layout.cell;
-    const Cell largest = search_cell(job, first + at, power + at, energy + at);
+    const Cell largest = search_cell<Sample>(job, first + at, power + at, energy + at);
     const std::int64_t k = tile * cells + c;
     if (t % 32 == 0 && k >= 0 && k < job.cell_count) job.cells[k] = largest;
   }
