@@ -33,6 +33,9 @@
 ///
 /// No channel (all 0): zeros. A NaN or an infinity in a packet's inputs: NaN in all of its outputs. Negative noise
 /// counts as 0. A cma that diverges (its taps grow a thousandfold) is discarded: that packet gets mmse's.
+///
+/// With `track`, a first pass decides the bits, and the channel comes from these: windows are turned by the decisions'
+/// phase, and equalized with that channel. A packet whose decisions have no amplitude is as with `off`.
 namespace iqd::equalizer {
 
 inline constexpr std::int64_t kChannelTaps = 38;
