@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/files/npy.hpp"
+#include "base/files/text_file.hpp"
 #include "radio/soapy-modules/sim/scenarios/noise.hpp"
 #include "radio/soapy-modules/sim/scenarios/propagation.hpp"
 #include "radio/soapy-modules/sim/scenarios/scenario.hpp"
@@ -19,6 +20,7 @@ namespace {
 constexpr std::int64_t kTelemetryPiece = 2048;  // samples that pass through all steps before the next ones
 constexpr int kMostBitPpm = 1000;
 constexpr std::int64_t kMostRays = 512;
+constexpr std::size_t kMostPayload = std::size_t{1} << 28;  // bytes of a file
 
 double number_in(const Arguments& args, const std::string& key, int low, int high) {
   const double value = args.number(key, 0);
@@ -65,11 +67,21 @@ std::vector<Ray> rays_of_argument(const std::string& channel, double rate_hz) {
   return {rays.begin(), rays.end()};
 }
 
+/// The bytes of `@file`.
+std::string payload_of_file(const std::string& payload) {
+  std::string why;
+  auto bytes = read_text(payload.substr(1), kMostPayload, why);
+  if (!bytes || bytes->empty()) refuse("payload", payload, "the file " + (bytes ? "is empty" : why));
+  return std::move(*bytes);
+}
+
 Transmission::Options options_of(const Arguments& args) {
   const std::string payload = args.text("payload", "pn15");
-  if (payload != "pn9" && payload != "pn15" && payload != "pn23")
-    refuse("payload", payload, "expected pn9, pn15 or pn23");
-  return {.order = std::stoi(payload.substr(2)),
+  const bool is_file = payload.starts_with('@');
+  if (!is_file && payload != "pn9" && payload != "pn15" && payload != "pn23")
+    refuse("payload", payload, "expected pn9, pn15 or pn23, or the bytes of a file: @PATH");
+  return {.order = is_file ? 15 : std::stoi(payload.substr(2)),
+          .bytes = is_file ? payload_of_file(payload) : "",
           .gap = args.count("gap", 0, 0, std::int64_t{1} << 32),
           .fading_db = number_in(args, "fading", 0, 40),
           .seed = seed_of(args)};
