@@ -7,6 +7,7 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <fstream>
 #include <numbers>
 #include <span>
 #include <string>
@@ -77,6 +78,23 @@ TEST(SimTelemetry, PacketsMayCarryWordsOfACode) {
     payload.make(static_cast<std::int64_t>(p), std::span(bits).subspan(p * 3200, 3200), scratch);
   const Reference expected = soqpsk::modulate(frames(bits, 3200), 2);
   EXPECT_LT(worst_telemetry(std::span(x).subspan(kStartTelemetry), std::span(expected).subspan(kStartTelemetry)), 1e-5);
+}
+
+TEST(SimTelemetry, PayloadsMayComeFromAFile) {
+  const ScratchFolder folder;
+  const std::string path = folder / "payload";
+  std::string bytes;
+  for (int i = 0; i < 1001; ++i) bytes.push_back(static_cast<char>(i * i * 37 + i));
+  std::ofstream(path, std::ios::binary) << bytes;
+  std::vector<std::uint8_t> bits;
+  for (std::size_t k = 0; k < 3 * std::size_t{6144}; ++k)
+    bits.push_back(static_cast<std::uint8_t>(bytes[k / 8 % bytes.size()] >> (7 - k % 8) & 1));
+  const Samples x = hear_telemetry("level=0,payload=@" + path, 2 * kPacket);
+  const Reference expected = soqpsk::modulate(frames(bits), 2);
+  EXPECT_LT(worst_telemetry(std::span(x).subspan(kStartTelemetry), std::span(expected).subspan(kStartTelemetry)), 1e-5);
+  std::ofstream(folder / "empty").flush();
+  for (const std::string& bad : {folder / "empty", folder / "none", folder / "."})
+    EXPECT_THROW(Radio("scenario=telemetry,payload=@" + bad), std::exception) << bad;
 }
 
 TEST(SimTelemetry, BetweenPacketsThereMayBeSilence) {

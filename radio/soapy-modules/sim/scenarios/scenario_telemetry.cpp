@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/files/npy.hpp"
+#include "base/files/text_file.hpp"
 #include "radio/soapy-modules/sim/scenarios/code_arguments.hpp"
 #include "radio/soapy-modules/sim/scenarios/moving_rays.hpp"
 #include "radio/soapy-modules/sim/scenarios/noise.hpp"
@@ -22,6 +23,7 @@ constexpr int kMostBitPpm = 1000;
 constexpr std::int64_t kMostRays = 512;
 constexpr std::int64_t kMostPayloadBits = 1 << 20;
 constexpr int kMostRayHz = 100'000;
+constexpr std::size_t kMostPayload = std::size_t{1} << 28;  // bytes of a file
 
 double number_in(const Arguments& args, const std::string& key, int low, int high) {
   const double value = args.number(key, 0);
@@ -88,14 +90,26 @@ MovingRays rays_of_arguments(const Arguments& args, double rate_hz) {
   return {rays, rate_hz, number_in(args, "ppm", -kMostBitPpm, kMostBitPpm) * 1e-6, hz};
 }
 
+/// The bytes of `@file`.
+std::string payload_of_file(const std::string& payload) {
+  std::string why;
+  auto bytes = read_text(payload.substr(1), kMostPayload, why);
+  if (!bytes || bytes->empty()) refuse("payload", payload, "the file " + (bytes ? "is empty" : why));
+  return std::move(*bytes);
+}
+
 Transmission::Options options_of(const Arguments& args) {
   const std::string payload = args.text("payload", "pn15");
-  if (payload != "pn9" && payload != "pn15" && payload != "pn23")
-    refuse("payload", payload, "expected pn9, pn15 or pn23");
+  const bool is_file = payload.starts_with('@');
+  if (!is_file && payload != "pn9" && payload != "pn15" && payload != "pn23")
+    refuse("payload", payload, "expected pn9, pn15 or pn23, or the bytes of a file: @PATH");
+  if (is_file && args.text("code", "none") != "none")
+    refuse("payload", payload, "words of a code carry pn9, pn15 or pn23");
   const std::int64_t bits = args.count("payload_bits", PacketFormat{}.payload_bits, 2, kMostPayloadBits);
   if (bits % 2 != 0) refuse("payload_bits", args.text("payload_bits", ""), "expected an even number");
-  const int order = std::stoi(payload.substr(2));
+  const int order = is_file ? 15 : std::stoi(payload.substr(2));
   return {.order = order,
+          .bytes = is_file ? payload_of_file(payload) : "",
           .gap = args.count("gap", 0, 0, std::int64_t{1} << 32),
           .fading_db = number_in(args, "fading", 0, 40),
           .seed = seed_of(args),

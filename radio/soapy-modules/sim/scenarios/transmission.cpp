@@ -67,7 +67,15 @@ void Transmission::append_payload(std::int64_t packet, std::int64_t first, std::
     bits_.insert(bits_.end(), from, from + count);
     return;
   }
-  std::uint32_t state = sequence_.state_at(packet * format_.payload_bits + first);
+  const std::int64_t from = packet * format_.payload_bits + first;
+  if (const std::int64_t bits = 8 * std::ssize(options_.bytes); bits > 0) {
+    for (std::int64_t i = from; i < from + count; ++i) {
+      const std::int64_t k = i - floor_div(i, bits) * bits;
+      bits_.push_back(static_cast<std::uint8_t>(options_.bytes[static_cast<std::size_t>(k / 8)] >> (7 - k % 8) & 1));
+    }
+    return;
+  }
+  std::uint32_t state = sequence_.state_at(from);
   for (std::int64_t i = 0; i < count; ++i) {
     bits_.push_back(static_cast<std::uint8_t>(sequence_.bit(state)));
     state = sequence_.next(state);

@@ -7,6 +7,7 @@
 #include <limits>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "signal/formats/packet_format.hpp"
@@ -17,12 +18,13 @@
 namespace iqd::sim {
 
 /// An endless transmission of iNET packets. Packet p begins at sample p (packet's samples + gap); its payload is the
-/// bits p 6144, … of a pseudo-random sequence, or words of a code, and it has its own amplitude. The power is 1 before
-/// fading, 0 in the gaps. There are packets before position 0, too.
+/// bits p 6144, … of a pseudo-random sequence or of bytes that repeat, or words of a code, and it has its own amplitude.
+/// The power is 1 before fading, 0 in the gaps. There are packets before position 0, too.
 class Transmission {
  public:
   struct Options {
-    int order = 15;  // of the sequence
+    int order = 15;     // of the sequence
+    std::string bytes;  // its bits, each byte's highest first, in place of the sequence; empty: the sequence
     std::int64_t gap = 0;
     double fading_db = 0;  // standard deviation of a packet's gain
     std::uint64_t seed = 1;
