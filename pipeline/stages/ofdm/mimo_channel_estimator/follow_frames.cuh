@@ -127,7 +127,10 @@ class Follower : public FrameTracker {
     for (int i = own_; i < e_.all_symbols() * e_.carriers; i += all_)
       for (int r = 0; r < e_.rx; ++r) {
         float2 sum{0, 0};
-        for (int j = 0; j <= r; ++j) add(sum, dsp::product(s_.front[r][j], carriers[i * e_.rx + j]));
+        for (int j = r; j >= 0; --j) {  // rounded as in Triangle
+          const float2 l = s_.front[r][j], x = carriers[i * e_.rx + j];
+          sum = {fmaf(-l.y, x.y, fmaf(l.x, x.x, sum.x)), fmaf(l.y, x.x, fmaf(l.x, x.y, sum.y))};
+        }
         d_.white[i * e_.rx + r] = sum;
       }
     Team::sync();
@@ -380,7 +383,7 @@ __global__ void __cluster_dims__(kTeamBlocks, 1, 1) __launch_bounds__(kFrameThre
 #else
 __global__ void __launch_bounds__(kFrameThreads) follow_frames(const Frames f) {
 #endif
-  extern __shared__ float2 panel[];
+  extern __shared__ __align__(16) float2 panel[];
   __shared__ State state;
   if (threadIdx.x == 0)
     state.knows_data =

@@ -41,9 +41,11 @@ class FrameTracker : public FrameWork {
     for (int i = own_; i < e_.trainings() * e_.rx * t_.delays; i += all_) {
       const int column = i / t_.delays, l = i % t_.delays, t = column / e_.rx, r = column % e_.rx;
       const int symbol = e_.training(t);
-      float2 sum{0, 0};
-      for (int c = 0; c < e_.carriers; ++c)
-        add(sum, conj_times(t_.turn[c * t_.pitch + l], scaled(white(symbol, c)[r], t_.training[c] * weight(c))));
+      double2 sum{0, 0};
+      for (int c = 0; c < e_.carriers; ++c) {
+        const float2 y = scaled(white(symbol, c)[r], t_.training[c] * weight(c));
+        add(sum, conj_times(dsp::wide(t_.turn[c * t_.pitch + l]), dsp::wide(y)));
+      }
       d_.trained[column * t_.pitch + l] = sum;
     }
     const int columns = e_.behind() * e_.pairs();
@@ -81,9 +83,9 @@ class FrameTracker : public FrameWork {
     for (int l = thread_; l < t_.delays; l += kFrameThreads) {
       double own = 0, next = 0;
       for (int i = 0; i < e_.pairs(); ++i) {
-        const float2 here = d_.trained[i * t_.pitch + l], later = d_.trained[(e_.pairs() + i) * t_.pitch + l];
-        own += double{here.x} * here.x + double{here.y} * here.y;
-        next += double{later.x} * later.x + double{later.y} * later.y;
+        const double2 here = d_.trained[i * t_.pitch + l], later = d_.trained[(e_.pairs() + i) * t_.pitch + l];
+        own += here.x * here.x + here.y * here.y;
+        next += later.x * later.x + later.y * later.y;
       }
       metric.add(own, next);
     }
@@ -96,8 +98,8 @@ class FrameTracker : public FrameWork {
   __device__ void fill_lags_of_frame() {
     const int products = e_.tx * (e_.tx + 1) / 2;
     for (int m = own_; m < t_.delays; m += all_) {
-      float2 sum{0, 0};
-      for (int c = 0; c < e_.carriers; ++c) add(sum, scaled(t_.turn[c * t_.pitch + m], d_.weights[c]));
+      double2 sum{0, 0};
+      for (int c = 0; c < e_.carriers; ++c) add(sum, scaled(dsp::wide(t_.turn[c * t_.pitch + m]), d_.weights[c]));
       d_.band[m] = sum;
     }
     for (int i = own_; i < e_.behind() * products * t_.delays; i += all_) {
@@ -122,21 +124,21 @@ class FrameTracker : public FrameWork {
   }
   /// The tables from the training, by its band, and for each symbol s behind it of_others(a, b, s, lag).
   template <class OfOthers> __device__ void combine_lags(const OfOthers& of_others) {
-    const float2* const trained_band = band();
+    const double2* const trained_band = band();
     const int lags = 2 * t_.delays - 1, tables = t_.functions * (t_.functions + 1) / 2 * e_.tx * e_.tx;
     for (int i = own_; i < tables * lags; i += all_) {
       const int m = i % lags - (t_.delays - 1), b = i / lags % e_.tx, a = i / lags / e_.tx % e_.tx;
       int j = 0, k = i / lags / (e_.tx * e_.tx);  // packed: k = j …
       for (; k >= t_.functions - j; ++j) k -= t_.functions - j;
       k += j;
-      float2 trained{0, 0};
+      float2 of_training{0, 0};
       for (int t = 0; t < s_.trainings; ++t) {
         const int own = t % e_.tx, time = e_.training_time(t);
-        add(trained,
+        add(of_training,
             scaled(conj_times(t_.cover[a * e_.tx + own], t_.cover[b * e_.tx + own]), phi(time, j) * phi(time, k)));
       }
-      const float2 at = trained_band[abs(m)];
-      float2 sum = dsp::product(trained, {at.x, m < 0 ? -at.y : at.y});
+      const float2 at = dsp::narrow(trained_band[abs(m)]);
+      float2 sum = dsp::product(of_training, {at.x, m < 0 ? -at.y : at.y});
       for (int s = 0; s < e_.behind(); ++s)
         add(sum, scaled(of_others(a, b, s, m), phi(e_.tx + s, j) * phi(e_.tx + s, k)));
       d_.lags[i] = sum;
@@ -147,7 +149,7 @@ class FrameTracker : public FrameWork {
   __device__ const float2* lags() const {
     return s_.own_lags ? d_.lags : s_.trainings > e_.tx ? t_.tail_lags : t_.lags;
   }
-  __device__ const float2* band() const { return s_.weighted ? d_.band : t_.band; }
+  __device__ const double2* band() const { return s_.weighted ? d_.band : t_.band; }
 
   __device__ void learn_delays() {
     double mine = 0, all = 0;
@@ -166,48 +168,45 @@ class FrameTracker : public FrameWork {
     Team::sync();
     if (s_.antennas == 0) return;
     const int delays = t_.delays, sides = e_.pairs();
-    const Equations q{d_.equations, padded(2 * delays + sides), delays, sides + delays};
-    const Equations factored{d_.factors, q.pitch, q.order, q.sides};
-    for (int i = own_; i < delays * q.rows(); i += all_) {
-      const int j = i / q.rows(), row = i % q.rows();
-      float2 value{row == delays + sides + j ? 1.0f : 0.0f, 0};
-      if (row < delays) {
-        value = row >= j ? scaled({band()[row - j].x, -band()[row - j].y}, static_cast<float>(e_.tx)) : float2{0, 0};
-      } else if (row < delays + sides) {
-        const int r = (row - delays) / e_.tx, a = (row - delays) % e_.tx;
-        value = {0, 0};
-        for (int t = 0; t < e_.tx; ++t)
-          add(value, conj_times(t_.cover[a * e_.tx + t], d_.trained[(t * e_.rx + r) * t_.pitch + j]));
-        value.y = -value.y;
-      }
-      q.column(j)[row] = value;
-    }
-    Team::sync();
-    const float load = kLoad * q.column(0)[0].x;
+    const EquationsOf<double2> q{d_.delay_factors, padded(2 * delays + sides), delays, sides, true};
+    auto* const panel = reinterpret_cast<double2*>(panel_);
     for (int step = 0; step < kDelaySteps; ++step) {
-      for (int i = own_; i < delays * q.rows(); i += all_) {
-        const int j = i / q.rows(), row = i % q.rows();
-        float2 value = q.column(j)[row];
-        if (row == j) value.x += load + 1 / d_.powers[j];
-        factored.column(j)[row] = value;
-      }
-      Team::sync();
-      factor(factored, load, panel_);
-      substitute(factored, sides, d_.g, panel_);
+      set_delays(q);
+      factor(q, kLeastPivot * e_.tx * band()[0].x, panel);
+      substitute(q, sides, d_.delay_g, panel);
       for (int l = own_; l < delays; l += all_) {
-        float found = 0, variance = 0;
+        double found = 0, variance = 0;
         for (int s = 0; s < sides; ++s) {
-          const float2 g = d_.g[s * q.pitch + l];
+          const double2 g = d_.delay_g[s * q.pitch + l];
           found += g.x * g.x + g.y * g.y;
         }
-        found /= static_cast<float>(s_.antennas * e_.tx);
         for (int j = l; j < delays; ++j) {
-          const float2 v = factored.column(j)[delays + sides + l];
+          const double2 v = q.column(j)[q.rows() + l];
           variance += v.x * v.x + v.y * v.y;
         }
-        d_.powers[l] = next_power(d_.powers[l], found, variance);
+        d_.powers[l] = next_power(d_.powers[l], found / (s_.antennas * e_.tx), variance);
       }
       Team::sync();
+    }
+  }
+  __device__ void set_delays(const EquationsOf<double2>& q) {
+    const int delays = q.order, rows = q.rows(delays);
+    for (int i = own_; i < delays * rows; i += all_) {
+      const int j = i / rows, row = i % rows;
+      if (row < j) continue;
+      double2 value{0, 0};
+      if (row < delays) {
+        value = {e_.tx * band()[row - j].x, -e_.tx * band()[row - j].y};
+        if (row == j) value.x += 1 / double{d_.powers[j]};
+      } else if (row < q.rows()) {
+        const int r = (row - delays) / e_.tx, a = (row - delays) % e_.tx;
+        for (int t = 0; t < e_.tx; ++t)
+          add(value, conj_times(dsp::wide(t_.cover[a * e_.tx + t]), d_.trained[(t * e_.rx + r) * t_.pitch + j]));
+        value.y = -value.y;
+      } else {
+        value.x = row == q.rows() + j;
+      }
+      q.column(j)[row] = value;
     }
   }
 
@@ -293,11 +292,13 @@ class FrameTracker : public FrameWork {
     }
     Team::sync();
   }
+  __device__ float2 trained(int t, int r, int l) const {
+    return dsp::narrow(d_.trained[(t * e_.rx + r) * t_.pitch + l]);
+  }
   __device__ float2 side_of(int k, int a, int l, int r) const {
     float2 sum{0, 0};
     for (int t = 0; t < s_.trainings; ++t)
-      add(sum, scaled(conj_times(t_.cover[a * e_.tx + t % e_.tx], d_.trained[(t * e_.rx + r) * t_.pitch + l]),
-                      phi(e_.training_time(t), k)));
+      add(sum, scaled(conj_times(t_.cover[a * e_.tx + t % e_.tx], trained(t, r, l)), phi(e_.training_time(t), k)));
     for (int s = 0; (e_.pilots > 0 || knows_data()) && s < e_.behind(); ++s) {
       const float2 back{cosf(d_.phases[s]), -sinf(d_.phases[s])};
       add(sum, scaled(dsp::product(back, d_.piloted[((s * e_.tx + a) * e_.rx + r) * t_.pitch + l]), phi(e_.tx + s, k)));
