@@ -148,6 +148,13 @@ template <class Z> __device__ Z of_lane(Z mine, int lane) {
   return {__shfl_sync(0xffffffffu, mine.x, lane), __shfl_sync(0xffffffffu, mine.y, lane)};
 }
 
+/// 1 / sqrt(x). A double's root and quotient would take most of a panel's time.
+__device__ float inverse_root(float x) {
+  return 1 / sqrtf(x);
+}
+__device__ double inverse_root(double x) {
+  return rsqrt(x);
+}
 /// The columns from `begin` on, `width` of them, in shared memory: [kPanel][pitch] from row `begin` on. One warp factors
 /// the square on the diagonal, a row a lane. An element of the diagonal gets its inverse as its imaginary part.
 template <class Z> __device__ __noinline__ void factor_square(Z* panel, int pitch, int width, Real<Z> least) {
@@ -158,8 +165,8 @@ template <class Z> __device__ __noinline__ void factor_square(Z* panel, int pitc
     row[c] = c <= lane && lane < width ? panel[c * pitch + lane] : Z{lane == c ? Real<Z>{1} : Real<Z>{0}, 0};
 #pragma unroll
   for (int c = 0; c < kPanel; ++c) {
-    const Real<Z> d = sqrt(fmax(__shfl_sync(0xffffffffu, row[c].x, c), least)), inverse = 1 / d;
-    row[c] = lane == c ? Z{d, inverse} : scaled(row[c], inverse);
+    const Real<Z> square = fmax(__shfl_sync(0xffffffffu, row[c].x, c), least), inverse = inverse_root(square);
+    row[c] = lane == c ? Z{square * inverse, inverse} : scaled(row[c], inverse);
 #pragma unroll
     for (int other = c + 1; other < kPanel; ++other) {
       const Z l = of_lane(row[c], other);

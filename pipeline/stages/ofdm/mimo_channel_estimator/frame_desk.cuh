@@ -56,7 +56,7 @@ struct Desk {
   double2* band;
   float2 *lags, *lag_work;
   float* powers;
-  double2 *delay_factors, *delay_g;  // of the training alone
+  double2 *delay_factors, *delay_g;  // of the training alone; [rx][tx] and the variance, [delay]
   std::int32_t *delay, *keepers;
   float2 *equations, *factors, *g;
   float* variance;

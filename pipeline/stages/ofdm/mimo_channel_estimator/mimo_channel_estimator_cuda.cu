@@ -223,7 +223,7 @@ class FollowingRun final : public StageRun {
     desk.lag_work = s.take<float2>(behind * e.tx * (e.tx + 1) / 2 * t.delays);
     desk.powers = s.take<float>(t.delays);
     desk.delay_factors = s.take<double2>(delays * delay_pitch);
-    desk.delay_g = s.take<double2>(pairs * delay_pitch);
+    desk.delay_g = s.take<double2>((pairs + 1) * delays);
     desk.delay = s.take<std::int32_t>(std::int64_t{t.functions} * t.delays);
     desk.keepers = s.take<std::int32_t>(t.delays);
     desk.equations = s.take<float2>(order * pitch);

@@ -38,31 +38,77 @@ class FrameTracker : public FrameWork {
   }
 
   __device__ void correlate() {
-    for (int i = own_; i < e_.trainings() * e_.rx * t_.delays; i += all_) {
-      const int column = i / t_.delays, l = i % t_.delays, t = column / e_.rx, r = column % e_.rx;
-      const int symbol = e_.training(t);
-      double2 sum{0, 0};
-      for (int c = 0; c < e_.carriers; ++c) {
-        const float2 y = scaled(white(symbol, c)[r], t_.training[c] * weight(c));
-        add(sum, conj_times(dsp::wide(t_.turn[c * t_.pitch + l]), dsp::wide(y)));
-      }
-      d_.trained[column * t_.pitch + l] = sum;
-    }
-    const int columns = e_.behind() * e_.pairs();
-    for (int i = own_; e_.pilots > 0 && i < columns * t_.delays; i += all_) {
-      const int column = i / t_.delays, l = i % t_.delays, r = column % e_.rx, a = column / e_.rx % e_.tx;
-      const int s = column / e_.pairs(), j = e_.comb().in(s);
-      float2 sum{0, 0};
-      for (int p = 0; j < 0 && p < e_.pilots; ++p) {
-        const int c = t_.pilot[p];
-        add(sum,
-            conj_times(t_.pilot_turn[p * t_.pitch + l], scaled(white(1 + e_.tx + s, c)[r], sign(s, p, a) * weight(c))));
-      }
-      for (int c = a; j >= 0 && c < e_.carriers; c += e_.tx)  // those of antenna a
-        add(sum, conj_times(t_.turn[c * t_.pitch + l], scaled(white(1 + e_.tx + s, c)[r], comb(j, c, a) * weight(c))));
-      d_.piloted[column * t_.pitch + l] = sum;
+    correlate_training();
+    for (int i = own_; e_.pilots > 0 && i < e_.behind() * e_.tx * t_.delays; i += all_) {
+      const int l = i % t_.delays, a = i / t_.delays % e_.tx, s = i / t_.delays / e_.tx, j = e_.comb().in(s);
+      float2* const to = d_.piloted + std::int64_t{s * e_.tx + a} * e_.rx * t_.pitch;
+      const auto pilot = [&](int row, int r) {
+        const int c = t_.pilot[row];
+        return scaled(white(1 + e_.tx + s, c)[r], sign(s, row, a) * weight(c));
+      };
+      const auto midamble = [&](int row, int r) {
+        const int c = row * e_.tx + a;  // those of antenna a
+        return scaled(white(1 + e_.tx + s, c)[r], comb(j, c, a) * weight(c));
+      };
+      if (j < 0)
+        correlate_columns({t_.pilot_turn + l, t_.pitch, e_.pilots}, e_.rx, pilot, to + l);
+      else
+        correlate_columns({t_.turn + a * t_.pitch + l, e_.tx * t_.pitch, (e_.carriers - a + e_.tx - 1) / e_.tx}, e_.rx,
+                          midamble, to + l);
     }
     Team::sync();
+  }
+  /// A delay's turns.
+  struct Turns {
+    const float2* first;
+    int step;  // to that of the next row
+    int rows;
+  };
+  /// to[n * pitch] = sum over the rows of conj(turn) value(row, n), for at most kMostAntennas columns n, by a thread.
+  template <class Value>
+  __device__ void correlate_columns(const Turns& turns, int columns, const Value& value, float2* to) const {
+    float2 sum[kMostAntennas] = {};
+    for (int row = 0; row < turns.rows; ++row) {
+      const float2 turn = turns.first[row * turns.step];
+#pragma unroll
+      for (int n = 0; n < kMostAntennas; ++n)
+        if (n < columns) add(sum[n], conj_times(turn, value(row, n)));
+    }
+#pragma unroll
+    for (int n = 0; n < kMostAntennas; ++n)
+      if (n < columns) to[n * t_.pitch] = sum[n];
+  }
+  /// In double precision, for learn_delays. As on the CPU, carriers of opposite frequencies share their products. A warp
+  /// takes a symbol and some delays; its lanes divide the carriers.
+  __device__ void correlate_training() {
+    constexpr int kParts = 4, kDelays = 32 / kParts;
+    const int lane = thread_ % 32, part = lane % kParts, groups = (t_.delays + kDelays - 1) / kDelays;
+    for (int i = own_ / 32; i < e_.trainings() * groups; i += all_ / 32) {
+      const int t = i / groups, l = i % groups * kDelays + lane / kParts, symbol = e_.training(t);
+      double2 sum[kMostAntennas] = {};
+      for (int c = part; c < e_.carriers / 2; c += kParts) {
+        const int other = e_.carriers - 1 - c;
+        const float known = t_.training[c] * weight(c), other_known = t_.training[other] * weight(other);
+        const double2 turn = dsp::wide(t_.turn[c * t_.pitch + l]);  // zeros behind the last delay
+#pragma unroll
+        for (int r = 0; r < kMostAntennas; ++r) {
+          if (r >= e_.rx) continue;
+          const double2 a = dsp::wide(scaled(white(symbol, c)[r], known));
+          const double2 b = dsp::wide(scaled(white(symbol, other)[r], other_known));
+          sum[r].x = fma(turn.y, a.y - b.y, fma(turn.x, a.x + b.x, sum[r].x));
+          sum[r].y = fma(-turn.y, a.x - b.x, fma(turn.x, a.y + b.y, sum[r].y));
+        }
+      }
+#pragma unroll
+      for (int r = 0; r < kMostAntennas; ++r) {
+        if (r >= e_.rx) continue;
+        for (int step = 1; step < kParts; step *= 2) {
+          sum[r].x += __shfl_xor_sync(0xffffffffu, sum[r].x, step);
+          sum[r].y += __shfl_xor_sync(0xffffffffu, sum[r].y, step);
+        }
+        if (part == 0 && l < t_.delays) d_.trained[(t * e_.rx + r) * t_.pitch + l] = sum[r];
+      }
+    }
   }
 
   /// Whether the training of the next frame is there, and at its time.
@@ -149,7 +195,9 @@ class FrameTracker : public FrameWork {
   __device__ const float2* lags() const {
     return s_.own_lags ? d_.lags : s_.trainings > e_.tx ? t_.tail_lags : t_.lags;
   }
-  __device__ const double2* band() const { return s_.weighted ? d_.band : t_.band; }
+  __device__ const double2* band() const {
+    return s_.weighted ? d_.band : t_.band;
+  }
 
   __device__ void learn_delays() {
     double mine = 0, all = 0;
@@ -169,22 +217,27 @@ class FrameTracker : public FrameWork {
     if (s_.antennas == 0) return;
     const int delays = t_.delays, sides = e_.pairs();
     const EquationsOf<double2> q{d_.delay_factors, padded(2 * delays + sides), delays, sides, true};
-    auto* const panel = reinterpret_cast<double2*>(panel_);
     for (int step = 0; step < kDelaySteps; ++step) {
       set_delays(q);
-      factor(q, kLeastPivot * e_.tx * band()[0].x, panel);
-      substitute(q, sides, d_.delay_g, panel);
+      factor(q, kLeastPivot * e_.tx * band()[0].x, reinterpret_cast<double2*>(panel_));
+      // With u = L^-1 e_l, the solution of a side y = L^-1 q at delay l is u^H y, and its variance |u|^2.
+      for (int i = own_; i < delays * (sides + 1); i += all_) {
+        const int l = i % delays, row = i / delays < sides ? delays + i / delays : q.rows() + l;
+        double2 sum{0, 0};
+        for (int j = l; j < delays; ++j) {
+          const double2* const column = q.column(j);
+          add(sum, conj_times(column[row], column[q.rows() + l]));
+        }
+        d_.delay_g[i] = sum;
+      }
+      Team::sync();
       for (int l = own_; l < delays; l += all_) {
-        double found = 0, variance = 0;
+        double found = 0;
         for (int s = 0; s < sides; ++s) {
-          const double2 g = d_.delay_g[s * q.pitch + l];
+          const double2 g = d_.delay_g[s * delays + l];
           found += g.x * g.x + g.y * g.y;
         }
-        for (int j = l; j < delays; ++j) {
-          const double2 v = q.column(j)[q.rows() + l];
-          variance += v.x * v.x + v.y * v.y;
-        }
-        d_.powers[l] = next_power(d_.powers[l], found / (s_.antennas * e_.tx), variance);
+        d_.powers[l] = next_power(d_.powers[l], found / (s_.antennas * e_.tx), d_.delay_g[sides * delays + l].x);
       }
       Team::sync();
     }
@@ -262,9 +315,15 @@ class FrameTracker : public FrameWork {
     Team::sync();
   }
 
-  __device__ int order() const { return s_.first_of[t_.functions] * e_.tx; }
-  __device__ Equations equations() const { return {d_.equations, padded(order() + e_.rx), order(), e_.rx}; }
-  __device__ Equations factors() const { return {d_.factors, padded(order() + e_.rx), order(), e_.rx}; }
+  __device__ int order() const {
+    return s_.first_of[t_.functions] * e_.tx;
+  }
+  __device__ Equations equations() const {
+    return {d_.equations, padded(order() + e_.rx), order(), e_.rx};
+  }
+  __device__ Equations factors() const {
+    return {d_.factors, padded(order() + e_.rx), order(), e_.rx};
+  }
   /// Function, antenna and number of the kept delay of unknown j.
   __device__ void who(int j, int& k, int& a, int& n) const {
     for (k = 0; j >= s_.first_of[k + 1] * e_.tx;) ++k;
@@ -324,7 +383,6 @@ class FrameTracker : public FrameWork {
       }
       l.column(j)[row] = value;
     }
-    Team::sync();
     factor(l, load, panel_);
     substitute(l, e_.rx, d_.g, panel_);
   }
@@ -390,13 +448,22 @@ class FrameTracker : public FrameWork {
   }
 
   __device__ void set_parts(const float2* turn, int rows, float2* parts) {
+    constexpr int kRows = 4;  // that a thread takes at once
     const int numbers = t_.functions * e_.pairs(), pitch = padded(order() + e_.rx);
-    for (int i = own_; i < rows * numbers; i += all_) {
-      const int row = i / numbers, k = i % numbers / e_.pairs(), r = i % e_.pairs() / e_.tx, a = i % e_.tx;
-      float2 sum{0, 0};
-      for (int n = 0; n < kept(k); ++n)
-        add(sum, dsp::product(turn[row * t_.pitch + delay_of(k, n)], d_.g[r * pitch + place(k, a, n)]));
-      parts[i] = sum;
+    for (int i = own_; i < (rows + kRows - 1) / kRows * numbers; i += all_) {
+      const int row = i / numbers * kRows, number = i % numbers;
+      const int k = number / e_.pairs(), r = number % e_.pairs() / e_.tx, a = number % e_.tx;
+      float2 sum[kRows] = {};
+      for (int n = 0; n < kept(k); ++n) {
+        const float2 g = d_.g[r * pitch + place(k, a, n)];
+        const float2* const turns = turn + delay_of(k, n);
+#pragma unroll
+        for (int m = 0; m < kRows; ++m)
+          if (row + m < rows) add(sum[m], dsp::product(turns[(row + m) * t_.pitch], g));
+      }
+#pragma unroll
+      for (int m = 0; m < kRows; ++m)
+        if (row + m < rows) parts[(row + m) * numbers + number] = sum[m];
     }
     Team::sync();
   }
@@ -432,27 +499,19 @@ class FrameTracker : public FrameWork {
     for (int l = 0; l < t_.delays; ++l) delays += d_.powers[l];
     for (int k = 0; k < t_.functions; ++k) functions += s_.weights[k];
     const float power = delays * functions;
-    const int symbols = e_.behind(), sides = symbols * e_.pairs(), products = e_.tx * e_.tx;
+    const int symbols = e_.behind();
     const auto weight_of = [&](int c, int s) { return 1 / (1 / weight(c) + power * d_.doubt[c * symbols + s]); };
-    for (int i = own_; i < sides * t_.delays; i += all_) {
-      const int column = i / t_.delays, l = i % t_.delays, r = column % e_.rx, a = column / e_.rx % e_.tx;
-      const int s = column / e_.pairs();
-      float2 sum{0, 0};
-      for (int c = 0; c < e_.carriers; ++c) {
-        const float2 own = scaled(d_.sent[(c * symbols + s) * e_.tx + a], weight_of(c, s));
-        add(sum, conj_times(t_.turn[c * t_.pitch + l], conj_times(own, white(1 + e_.tx + s, c)[r])));
-      }
-      d_.piloted[column * t_.pitch + l] = sum;
-    }
-    for (int i = own_; i < symbols * products * t_.delays; i += all_) {
-      const int column = i / t_.delays, l = i % t_.delays, b = column % e_.tx, a = column / e_.tx % e_.tx;
-      const int s = column / products;
-      float2 sum{0, 0};
-      for (int c = 0; c < e_.carriers; ++c) {
-        const float2* const x = d_.sent + (c * symbols + s) * e_.tx;
-        add(sum, conj_times(t_.turn[c * t_.pitch + l], conj_times(scaled(x[a], weight_of(c, s)), x[b])));
-      }
-      d_.soft_lags[column * t_.pitch + l] = sum;
+    for (int i = own_; i < symbols * e_.tx * t_.delays; i += all_) {
+      const int l = i % t_.delays, a = i / t_.delays % e_.tx, s = i / t_.delays / e_.tx, pair = s * e_.tx + a;
+      const Turns turns{t_.turn + l, t_.pitch, e_.carriers};
+      const auto sent = [&](int c) { return d_.sent + std::int64_t{c * symbols + s} * e_.tx; };
+      const auto own = [&](int c) { return scaled(sent(c)[a], weight_of(c, s)); };
+      correlate_columns(
+          turns, e_.rx, [&](int c, int r) { return conj_times(own(c), white(1 + e_.tx + s, c)[r]); },
+          d_.piloted + std::int64_t{pair} * e_.rx * t_.pitch + l);
+      correlate_columns(
+          turns, e_.tx, [&](int c, int b) { return conj_times(own(c), sent(c)[b]); },
+          d_.soft_lags + std::int64_t{pair} * e_.tx * t_.pitch + l);
     }
     Team::sync();
     combine_lags([&](int a, int b, int s, int m) {
