@@ -227,25 +227,37 @@ __device__ __noinline__ void update_columns(const EquationsOf<Z>& e, int begin, 
   }
 }
 
+/// A warp a column: the panel into shared memory, and its share of the finished panel back.
+template <class Z> __device__ void read_panel(const EquationsOf<Z>& e, int begin, int width, Z* panel) {
+  static_assert(kFrameThreads / 32 >= kPanel);
+  const int column = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int rows = e.rows(begin + width) - begin, pitch = e.panel_pitch();
+  for (int i = lane; column < width && i < rows; i += 32)
+    panel[column * pitch + i] = e.column(begin + column)[begin + i];
+}
+template <class Z>
+__device__ void write_panel(const EquationsOf<Z>& e, int begin, int width, const Z* panel) {
+  const int column = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int rows = e.rows(begin + width) - begin, pitch = e.panel_pitch();
+  for (int i = column + 32 * Team::rank() + lane; column < width && i < rows; i += 32 * Team::blocks())
+    e.column(begin + column)[begin + i] = panel[column * pitch + i];
+}
+
 /// M = L L^H; L replaces M, and conj(y) of L y = q the right sides. `panel`: [kPanel][panel_pitch], shared. Each block of
 /// the team has all of a panel for itself, so they wait for each other once a panel.
 template <class Z> __device__ void factor(const EquationsOf<Z>& e, Real<Z> least, Z* panel) {
-  const auto thread = static_cast<int>(threadIdx.x);
-  const int pitch = e.panel_pitch();
   Team::sync();
   for (int begin = 0; begin < e.order; begin += kPanel) {
-    const int width = min(kPanel, e.order - begin), rows = e.rows(begin + width) - begin;
-    for (int i = thread; i < width * rows; i += kFrameThreads)
-      panel[i / rows * pitch + i % rows] = e.column(begin + i / rows)[begin + i % rows];
+    const int width = min(kPanel, e.order - begin);
+    read_panel(e, begin, width, panel);
     __syncthreads();
-    if (thread < 32) factor_square(panel, pitch, width, least);
+    if (threadIdx.x < 32) factor_square(panel, e.panel_pitch(), width, least);
     __syncthreads();
-    solve_rows(panel, pitch, width, rows);
+    solve_rows(panel, e.panel_pitch(), width, e.rows(begin + width) - begin);
     __syncthreads();
     update_columns(e, begin, width, panel);
     Team::sync();
-    for (int i = Team::thread(); i < width * rows; i += Team::threads())
-      if (i % rows >= i / rows) e.column(begin + i / rows)[begin + i % rows] = panel[i / rows * pitch + i % rows];
+    write_panel(e, begin, width, panel);
     __syncthreads();
   }
   Team::sync();

@@ -53,13 +53,19 @@ class Follower : public FrameTracker {
   }
 
   __device__ void find_antennas(const float2* carriers) {
-    for (int r = 0; r < e_.rx; ++r) {
-      double mine = 0;
-      for (int i = thread_; i < e_.tx * e_.carriers; i += kFrameThreads) {
-        const Sum z{carriers[e_.row() + i * e_.rx + r].x, carriers[e_.row() + i * e_.rx + r].y};
-        mine += z.re * z.re + z.im * z.im;
+    double mine[kMostAntennas] = {};
+    for (int i = thread_; i < e_.tx * e_.carriers; i += kFrameThreads) {
+#pragma unroll
+      for (int r = 0; r < kMostAntennas; ++r) {
+        if (r >= e_.rx) continue;
+        const float2 z = carriers[e_.row() + i * e_.rx + r];
+        mine[r] += double{z.x} * z.x + double{z.y} * z.y;
       }
-      const double sum = block_sum(mine);
+    }
+#pragma unroll
+    for (int r = 0; r < kMostAntennas; ++r) {
+      if (r >= e_.rx) continue;
+      const double sum = block_sum(mine[r]);
       if (thread_ == 0) {
         s_.alive[r] = sum > kLeastPower * e_.tx * e_.carriers;
         s_.least[r] = (t_.moves ? kLeastTracked : kLeastNoise) * sum / (e_.tx * e_.carriers);
