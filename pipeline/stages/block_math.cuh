@@ -263,18 +263,26 @@ template <class Z> __device__ void factor(const EquationsOf<Z>& e, Real<Z> least
   Team::sync();
 }
 
-/// L^H x = y in place, by a block; `y`: shared, complete.
+/// L^H x = y in place, by a block; `y`: shared, complete. While the first warp solves a square, the others read what they
+/// take from the other rows.
 template <class Z> __device__ void substitute_back(const EquationsOf<Z>& e, Z* y) {
-  const auto thread = static_cast<int>(threadIdx.x);
+  const int thread = static_cast<int>(threadIdx.x), first = thread - 32;
   for (int begin = (e.order - 1) / kPanel * kPanel; begin >= 0; begin -= kPanel) {
     const int width = min(kPanel, e.order - begin);
-    if (thread < 32) {
+    Z l[kPanel];
+    const auto read = [&](int j) {
+#pragma unroll
+      for (int c = 0; c < kPanel; ++c) l[c] = c < width ? e.column(j)[begin + c] : Z{0, 0};
+    };
+    if (thread >= 32) {
+      if (first < begin) read(first);
+    } else {
       const bool own = thread < width;
-      const Z* const l = e.column(begin + (own ? thread : 0)) + begin;
+      const Z* const mine = e.column(begin + (own ? thread : 0)) + begin;
       Z column[kPanel], value = own ? y[begin + thread] : Z{0, 0};
 #pragma unroll
-      for (int c = 0; c < kPanel; ++c) column[c] = own && c > thread && c < width ? l[c] : Z{0, 0};
-      const Real<Z> scale = own ? l[thread].y : 0;
+      for (int c = 0; c < kPanel; ++c) column[c] = own && c > thread && c < width ? mine[c] : Z{0, 0};
+      const Real<Z> scale = own ? mine[thread].y : 0;
 #pragma unroll
       for (int c = kPanel - 1; c >= 0; --c) {
         if (thread == c) value = scaled(value, scale);
@@ -283,21 +291,30 @@ template <class Z> __device__ void substitute_back(const EquationsOf<Z>& e, Z* y
       if (own) y[begin + thread] = value;
     }
     __syncthreads();
-    for (int j = thread; j < begin; j += kFrameThreads) {
-      const Z* const l = e.column(j) + begin;
+    for (int j = first; thread >= 32 && j < begin; j += kFrameThreads - 32) {
+      if (j != first) read(j);
       Z value = y[j];
-      for (int c = 0; c < width; ++c) take_away(value, y[begin + c], l[c]);
+#pragma unroll
+      for (int c = 0; c < kPanel; ++c)
+        if (c < width) take_away(value, y[begin + c], l[c]);
       y[j] = value;
     }
     __syncthreads();
   }
 }
-/// L y = q in place, by a block; `y`: shared, complete.
+/// L y = q in place, as above.
 template <class Z> __device__ void substitute_forward(const EquationsOf<Z>& e, Z* y) {
   const auto thread = static_cast<int>(threadIdx.x);
   for (int begin = 0; begin < e.order; begin += kPanel) {
-    const int width = min(kPanel, e.order - begin);
-    if (thread < 32) {
+    const int width = min(kPanel, e.order - begin), first = begin + width + thread - 32;
+    Z l[kPanel];
+    const auto read = [&](int i) {
+#pragma unroll
+      for (int c = 0; c < kPanel; ++c) l[c] = c < width ? e.column(begin + c)[i] : Z{0, 0};
+    };
+    if (thread >= 32) {
+      if (first < e.order) read(first);
+    } else {
       const bool own = thread < width;
       Z row[kPanel], value = own ? y[begin + thread] : Z{0, 0};
 #pragma unroll
@@ -311,12 +328,12 @@ template <class Z> __device__ void substitute_forward(const EquationsOf<Z>& e, Z
       if (own) y[begin + thread] = value;
     }
     __syncthreads();
-    for (int i = begin + width + thread; i < e.order; i += kFrameThreads) {
+    for (int i = first; thread >= 32 && i < e.order; i += kFrameThreads - 32) {
+      if (i != first) read(i);
       Z value = y[i];
-      for (int c = 0; c < width; ++c) {
-        const Z l = e.column(begin + c)[i];
-        take_away(value, l, Z{y[begin + c].x, -y[begin + c].y});
-      }
+#pragma unroll
+      for (int c = 0; c < kPanel; ++c)
+        if (c < width) take_away(value, l[c], Z{y[begin + c].x, -y[begin + c].y});
       y[i] = value;
     }
     __syncthreads();
