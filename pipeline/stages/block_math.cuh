@@ -101,52 +101,75 @@ __device__ float block_largest(float mine) {
   return all;
 }
 
-__device__ float2 conj_times(float2 a, float2 b) {  // conj(a) b
+/// Complex numbers of either precision, float2 and double2.
+template <class Z> using Real = decltype(Z::x);
+__device__ double2 wide(float2 z) {
+  return {z.x, z.y};
+}
+__device__ float2 narrow(double2 z) {
+  return {static_cast<float>(z.x), static_cast<float>(z.y)};
+}
+template <class Z> __device__ Z conj_times(Z a, Z b) {  // conj(a) b
   return {a.x * b.x + a.y * b.y, a.x * b.y - a.y * b.x};
 }
-__device__ float2 scaled(float2 a, float s) {
+template <class Z> __device__ Z scaled(Z a, Real<Z> s) {
   return {a.x * s, a.y * s};
 }
-__device__ void add(float2& to, float2 a) {
+template <class Z> __device__ void add(Z& to, Z a) {
   to.x += a.x, to.y += a.y;
 }
-__device__ void subtract(float2& from, float2 a) {
+template <class Z> __device__ void subtract(Z& from, Z a) {
   from.x -= a.x, from.y -= a.y;
 }
 
-/// As HermitianSystem: column j has M(i, j) at rows i = j … order-1, and behind them the conjugate of each right side's
-/// element j.
-struct Equations {
-  float2* m;  // [column][pitch]
+/// As HermitianSystemOf: column j has M(i, j) at rows i = j … order-1, behind them the conjugate of each right side's
+/// element j, and then, for the inverse's diagonal, that of each unit vector's.
+template <class Z> struct EquationsOf {
+  Z* m;  // [column][pitch]
   int pitch;
   int order;
   int sides;
+  bool inverse = false;
 
-  __device__ float2* column(int j) const { return m + std::int64_t{j} * pitch; }
+  __device__ Z* column(int j) const { return m + std::int64_t{j} * pitch; }
   __device__ int rows() const { return order + sides; }
+  /// With those of the unit vectors; in columns before `end`, the others are zeros.
+  __device__ int rows(int end) const { return rows() + (inverse ? end : 0); }
+  __host__ __device__ int panel_pitch() const { return padded(order + sides + (inverse ? kPanel : 0)); }
 };
+using Equations = EquationsOf<float2>;
 
 /// from -= a conj(b)
-__device__ void take_away(float2& from, float2 a, float2 b) {
-  from.x = fmaf(-a.x, b.x, fmaf(-a.y, b.y, from.x));
-  from.y = fmaf(-a.y, b.x, fmaf(a.x, b.y, from.y));
+template <class Z> __device__ void take_away(Z& from, Z a, Z b) {
+  from.x = fma(-a.x, b.x, fma(-a.y, b.y, from.x));
+  from.y = fma(-a.y, b.x, fma(a.x, b.y, from.y));
+}
+template <class Z> __device__ Z of_lane(Z mine, int lane) {
+  return {__shfl_sync(0xffffffffu, mine.x, lane), __shfl_sync(0xffffffffu, mine.y, lane)};
 }
 
+/// 1 / sqrt(x). A double's root and quotient would take most of a panel's time.
+__device__ float inverse_root(float x) {
+  return 1 / sqrtf(x);
+}
+__device__ double inverse_root(double x) {
+  return rsqrt(x);
+}
 /// The columns from `begin` on, `width` of them, in shared memory: [kPanel][pitch] from row `begin` on. One warp factors
-/// the square on the diagonal, a row a lane.
-__device__ __noinline__ void factor_square(float2* panel, int pitch, int width, float least) {
+/// the square on the diagonal, a row a lane. An element of the diagonal gets its inverse as its imaginary part.
+template <class Z> __device__ __noinline__ void factor_square(Z* panel, int pitch, int width, Real<Z> least) {
   const auto lane = static_cast<int>(threadIdx.x);
-  float2 row[kPanel];
+  Z row[kPanel];
 #pragma unroll
   for (int c = 0; c < kPanel; ++c)
-    row[c] = c <= lane && lane < width ? panel[c * pitch + lane] : float2{lane == c ? 1.0f : 0.0f, 0};
+    row[c] = c <= lane && lane < width ? panel[c * pitch + lane] : Z{lane == c ? Real<Z>{1} : Real<Z>{0}, 0};
 #pragma unroll
   for (int c = 0; c < kPanel; ++c) {
-    const float d = sqrtf(fmaxf(__shfl_sync(0xffffffffu, row[c].x, c), least));
-    row[c] = lane == c ? float2{d, 0} : scaled(row[c], 1 / d);
+    const Real<Z> square = fmax(__shfl_sync(0xffffffffu, row[c].x, c), least), inverse = inverse_root(square);
+    row[c] = lane == c ? Z{square * inverse, inverse} : scaled(row[c], inverse);
 #pragma unroll
     for (int other = c + 1; other < kPanel; ++other) {
-      const float2 l{__shfl_sync(0xffffffffu, row[c].x, other), __shfl_sync(0xffffffffu, row[c].y, other)};
+      const Z l = of_lane(row[c], other);
       if (lane >= other) take_away(row[other], row[c], l);
     }
   }
@@ -155,15 +178,15 @@ __device__ __noinline__ void factor_square(float2* panel, int pitch, int width, 
     if (c <= lane && lane < width) panel[c * pitch + lane] = row[c];
 }
 /// The rows behind the square: L of M, a row a thread.
-__device__ __noinline__ void solve_rows(float2* panel, int pitch, int width, int rows) {
+template <class Z> __device__ __noinline__ void solve_rows(Z* panel, int pitch, int width, int rows) {
   for (int i = width + static_cast<int>(threadIdx.x); i < rows; i += kFrameThreads) {
-    float2 row[kPanel];
+    Z row[kPanel];
 #pragma unroll
-    for (int c = 0; c < kPanel; ++c) row[c] = c < width ? panel[c * pitch + i] : float2{0, 0};
+    for (int c = 0; c < kPanel; ++c) row[c] = c < width ? panel[c * pitch + i] : Z{0, 0};
 #pragma unroll
     for (int c = 0; c < kPanel; ++c) {
       if (c >= width) continue;
-      row[c] = scaled(row[c], 1 / panel[c * pitch + c].x);
+      row[c] = scaled(row[c], panel[c * pitch + c].y);
 #pragma unroll
       for (int other = c + 1; other < kPanel; ++other)
         if (other < width) take_away(row[other], row[c], panel[c * pitch + other]);
@@ -174,20 +197,21 @@ __device__ __noinline__ void solve_rows(float2* panel, int pitch, int width, int
   }
 }
 /// What a finished panel takes from the columns behind it, by squares.
-__device__ __noinline__ void update_columns(const Equations& e, int begin, int width, const float2* panel) {
-  const int rows = e.rows() - begin, left = e.order - begin - width;
+template <class Z>
+__device__ __noinline__ void update_columns(const EquationsOf<Z>& e, int begin, int width, const Z* panel) {
+  const int rows = e.rows(begin + width) - begin, left = e.order - begin - width, pitch = e.panel_pitch();
   const int column_squares = (left + kSquare - 1) / kSquare, row_squares = (rows - width + kSquare - 1) / kSquare;
   for (int square = Team::thread(); square < column_squares * row_squares; square += Team::threads()) {
     const int j = width + square / row_squares * kSquare, i = width + square % row_squares * kSquare;
     if (i + kSquare <= j) continue;
-    float2 sum[kSquare][kSquare] = {};
+    Z sum[kSquare][kSquare] = {};
     for (int k = 0; k < width; ++k) {
-      const float2* const from = panel + k * e.pitch;
-      float2 a[kSquare], b[kSquare];
+      const Z* const from = panel + k * pitch;
+      Z a[kSquare], b[kSquare];
 #pragma unroll
       for (int n = 0; n < kSquare; ++n) {
-        a[n] = i + n < rows ? from[i + n] : float2{0, 0};
-        b[n] = j + n < rows ? from[j + n] : float2{0, 0};
+        a[n] = i + n < rows ? from[i + n] : Z{0, 0};
+        b[n] = j + n < rows ? from[j + n] : Z{0, 0};
       }
 #pragma unroll
       for (int c = 0; c < kSquare; ++c)
@@ -203,85 +227,113 @@ __device__ __noinline__ void update_columns(const Equations& e, int begin, int w
   }
 }
 
-/// M = L L^H; L replaces M, and conj(y) of L y = q the right sides. `panel`: [kPanel][pitch], shared. Each block of the
-/// team has all of a panel for itself, so they wait for each other once a panel.
-__device__ void factor(const Equations& e, float least, float2* panel) {
-  const auto thread = static_cast<int>(threadIdx.x);
+/// A warp a column: the panel into shared memory, and its share of the finished panel back.
+template <class Z> __device__ void read_panel(const EquationsOf<Z>& e, int begin, int width, Z* panel) {
+  static_assert(kFrameThreads / 32 >= kPanel);
+  const int column = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int rows = e.rows(begin + width) - begin, pitch = e.panel_pitch();
+  for (int i = lane; column < width && i < rows; i += 32)
+    panel[column * pitch + i] = e.column(begin + column)[begin + i];
+}
+template <class Z>
+__device__ void write_panel(const EquationsOf<Z>& e, int begin, int width, const Z* panel) {
+  const int column = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  const int rows = e.rows(begin + width) - begin, pitch = e.panel_pitch();
+  for (int i = column + 32 * Team::rank() + lane; column < width && i < rows; i += 32 * Team::blocks())
+    e.column(begin + column)[begin + i] = panel[column * pitch + i];
+}
+
+/// M = L L^H; L replaces M, and conj(y) of L y = q the right sides. `panel`: [kPanel][panel_pitch], shared. Each block of
+/// the team has all of a panel for itself, so they wait for each other once a panel.
+template <class Z> __device__ void factor(const EquationsOf<Z>& e, Real<Z> least, Z* panel) {
   Team::sync();
   for (int begin = 0; begin < e.order; begin += kPanel) {
-    const int width = min(kPanel, e.order - begin), rows = e.rows() - begin;
-    for (int i = thread; i < width * rows; i += kFrameThreads)
-      panel[i / rows * e.pitch + i % rows] = e.column(begin + i / rows)[begin + i % rows];
+    const int width = min(kPanel, e.order - begin);
+    read_panel(e, begin, width, panel);
     __syncthreads();
-    if (thread < 32) factor_square(panel, e.pitch, width, least);
+    if (threadIdx.x < 32) factor_square(panel, e.panel_pitch(), width, least);
     __syncthreads();
-    solve_rows(panel, e.pitch, width, rows);
+    solve_rows(panel, e.panel_pitch(), width, e.rows(begin + width) - begin);
     __syncthreads();
     update_columns(e, begin, width, panel);
     Team::sync();
-    for (int i = thread; Team::rank() == 0 && i < width * rows; i += kFrameThreads)
-      if (i % rows >= i / rows) e.column(begin + i / rows)[begin + i % rows] = panel[i / rows * e.pitch + i % rows];
+    write_panel(e, begin, width, panel);
     __syncthreads();
   }
   Team::sync();
 }
 
-/// L^H x = y in place, by a block; `y`: shared, complete.
-__device__ void substitute_back(const Equations& e, float2* y) {
-  const auto thread = static_cast<int>(threadIdx.x);
+/// L^H x = y in place, by a block; `y`: shared, complete. While the first warp solves a square, the others read what they
+/// take from the other rows.
+template <class Z> __device__ void substitute_back(const EquationsOf<Z>& e, Z* y) {
+  const int thread = static_cast<int>(threadIdx.x), first = thread - 32;
   for (int begin = (e.order - 1) / kPanel * kPanel; begin >= 0; begin -= kPanel) {
     const int width = min(kPanel, e.order - begin);
-    if (thread < 32) {
-      const bool own = thread < width;
-      const float2* const l = e.column(begin + (own ? thread : 0)) + begin;
-      float2 column[kPanel], value = own ? y[begin + thread] : float2{0, 0};
+    Z l[kPanel];
+    const auto read = [&](int j) {
 #pragma unroll
-      for (int c = 0; c < kPanel; ++c) column[c] = own && c > thread && c < width ? l[c] : float2{0, 0};
-      const float scale = own ? 1 / l[thread].x : 0;
+      for (int c = 0; c < kPanel; ++c) l[c] = c < width ? e.column(j)[begin + c] : Z{0, 0};
+    };
+    if (thread >= 32) {
+      if (first < begin) read(first);
+    } else {
+      const bool own = thread < width;
+      const Z* const mine = e.column(begin + (own ? thread : 0)) + begin;
+      Z column[kPanel], value = own ? y[begin + thread] : Z{0, 0};
+#pragma unroll
+      for (int c = 0; c < kPanel; ++c) column[c] = own && c > thread && c < width ? mine[c] : Z{0, 0};
+      const Real<Z> scale = own ? mine[thread].y : 0;
 #pragma unroll
       for (int c = kPanel - 1; c >= 0; --c) {
         if (thread == c) value = scaled(value, scale);
-        const float2 x{__shfl_sync(0xffffffffu, value.x, c), __shfl_sync(0xffffffffu, value.y, c)};
-        take_away(value, x, column[c]);
+        take_away(value, of_lane(value, c), column[c]);
       }
       if (own) y[begin + thread] = value;
     }
     __syncthreads();
-    for (int j = thread; j < begin; j += kFrameThreads) {
-      const float2* const l = e.column(j) + begin;
-      float2 value = y[j];
-      for (int c = 0; c < width; ++c) take_away(value, y[begin + c], l[c]);
+    for (int j = first; thread >= 32 && j < begin; j += kFrameThreads - 32) {
+      if (j != first) read(j);
+      Z value = y[j];
+#pragma unroll
+      for (int c = 0; c < kPanel; ++c)
+        if (c < width) take_away(value, y[begin + c], l[c]);
       y[j] = value;
     }
     __syncthreads();
   }
 }
-/// L y = q in place, by a block; `y`: shared, complete.
-__device__ void substitute_forward(const Equations& e, float2* y) {
+/// L y = q in place, as above.
+template <class Z> __device__ void substitute_forward(const EquationsOf<Z>& e, Z* y) {
   const auto thread = static_cast<int>(threadIdx.x);
   for (int begin = 0; begin < e.order; begin += kPanel) {
-    const int width = min(kPanel, e.order - begin);
-    if (thread < 32) {
-      const bool own = thread < width;
-      float2 row[kPanel], value = own ? y[begin + thread] : float2{0, 0};
+    const int width = min(kPanel, e.order - begin), first = begin + width + thread - 32;
+    Z l[kPanel];
+    const auto read = [&](int i) {
 #pragma unroll
-      for (int c = 0; c < kPanel; ++c) row[c] = own && c < thread ? e.column(begin + c)[begin + thread] : float2{0, 0};
-      const float scale = own ? 1 / e.column(begin + thread)[begin + thread].x : 0;
+      for (int c = 0; c < kPanel; ++c) l[c] = c < width ? e.column(begin + c)[i] : Z{0, 0};
+    };
+    if (thread >= 32) {
+      if (first < e.order) read(first);
+    } else {
+      const bool own = thread < width;
+      Z row[kPanel], value = own ? y[begin + thread] : Z{0, 0};
+#pragma unroll
+      for (int c = 0; c < kPanel; ++c) row[c] = own && c < thread ? e.column(begin + c)[begin + thread] : Z{0, 0};
+      const Real<Z> scale = own ? e.column(begin + thread)[begin + thread].y : 0;
 #pragma unroll
       for (int c = 0; c < kPanel; ++c) {
         if (thread == c) value = scaled(value, scale);
-        const float2 x{__shfl_sync(0xffffffffu, value.x, c), __shfl_sync(0xffffffffu, value.y, c)};
-        take_away(value, x, {row[c].x, -row[c].y});
+        take_away(value, of_lane(value, c), Z{row[c].x, -row[c].y});
       }
       if (own) y[begin + thread] = value;
     }
     __syncthreads();
-    for (int i = begin + width + thread; i < e.order; i += kFrameThreads) {
-      float2 value = y[i];
-      for (int c = 0; c < width; ++c) {
-        const float2 l = e.column(begin + c)[i];
-        take_away(value, l, {y[begin + c].x, -y[begin + c].y});
-      }
+    for (int i = first; thread >= 32 && i < e.order; i += kFrameThreads - 32) {
+      if (i != first) read(i);
+      Z value = y[i];
+#pragma unroll
+      for (int c = 0; c < kPanel; ++c)
+        if (c < width) take_away(value, l[c], Z{y[begin + c].x, -y[begin + c].y});
       y[i] = value;
     }
     __syncthreads();
@@ -290,12 +342,13 @@ __device__ void substitute_forward(const Equations& e, float2* y) {
 
 /// The solution of side s becomes x[s * pitch + i], for the first `sides`, a block each. `turned`: x has new right sides;
 /// else they are those that were factored. `y`: shared, [order].
-__device__ __noinline__ void substitute(const Equations& e, int sides, float2* x, float2* y, bool turned = false) {
+template <class Z>
+__device__ __noinline__ void substitute(const EquationsOf<Z>& e, int sides, Z* x, Z* y, bool turned = false) {
   Team::sync();
   for (int s = Team::rank(); s < sides; s += Team::blocks()) {
-    float2* const own = x + std::int64_t{s} * e.pitch;
+    Z* const own = x + std::int64_t{s} * e.pitch;
     for (int j = static_cast<int>(threadIdx.x); j < e.order; j += kFrameThreads)
-      y[j] = turned ? own[j] : float2{e.column(j)[e.order + s].x, -e.column(j)[e.order + s].y};
+      y[j] = turned ? own[j] : Z{e.column(j)[e.order + s].x, -e.column(j)[e.order + s].y};
     __syncthreads();
     if (turned) substitute_forward(e, y);
     substitute_back(e, y);

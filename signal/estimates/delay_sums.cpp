@@ -53,6 +53,43 @@ void correlate_lanes(const float* turn_re, const float* turn_im, std::int64_t pi
   for (; c < columns; ++c) correlate_columns<1>(turn_re, turn_im, pitch, rows, values, columns, c, to_re, to_im);
 }
 
+template <int count> void correlate_columns(const float* turn_re, const float* turn_im, std::int64_t pitch,
+                                            std::int64_t rows, const MirroredValue* values, std::int64_t columns,
+                                            std::int64_t column, double* to_re, double* to_im) {
+  const hn::CappedTag<double, 16> d;
+  const hn::Rebind<float, decltype(d)> narrow;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  using V = hn::Vec<decltype(d)>;
+  for (std::int64_t l = 0; l < pitch; l += lanes) {
+    V re[count], im[count];
+    HWY_UNROLL(4)
+    for (int c = 0; c < count; ++c) re[c] = im[c] = hn::Zero(d);
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const V x = hn::PromoteTo(d, hn::LoadU(narrow, turn_re + row * pitch + l));
+      const V y = hn::PromoteTo(d, hn::LoadU(narrow, turn_im + row * pitch + l));
+      const MirroredValue* const v = values + row * columns + column;
+      HWY_UNROLL(4)
+      for (int c = 0; c < count; ++c) {
+        const auto [sum, difference] = v[c];
+        re[c] = hn::MulAdd(y, hn::Set(d, difference.imag()), hn::MulAdd(x, hn::Set(d, sum.real()), re[c]));
+        im[c] = hn::NegMulAdd(y, hn::Set(d, difference.real()), hn::MulAdd(x, hn::Set(d, sum.imag()), im[c]));
+      }
+    }
+    HWY_UNROLL(4)
+    for (int c = 0; c < count; ++c) {
+      hn::StoreU(re[c], d, to_re + (column + c) * pitch + l);
+      hn::StoreU(im[c], d, to_im + (column + c) * pitch + l);
+    }
+  }
+}
+void correlate_mirrored_lanes(const float* turn_re, const float* turn_im, std::int64_t pitch, std::int64_t rows,
+                              const MirroredValue* values, std::int64_t columns, double* to_re, double* to_im) {
+  std::int64_t c = 0;
+  for (; c + kColumns <= columns; c += kColumns)
+    correlate_columns<kColumns>(turn_re, turn_im, pitch, rows, values, columns, c, to_re, to_im);
+  for (; c < columns; ++c) correlate_columns<1>(turn_re, turn_im, pitch, rows, values, columns, c, to_re, to_im);
+}
+
 /// parts[row][i] = sum over the used delays l of turn[row][l] wide[l][i], i = 0 … width-1; `width`: whole vectors.
 void combine_lanes(const float* turn_re, const float* turn_im, std::int64_t pitch, std::int64_t rows,
                    const float* wide_re, const float* wide_im, std::int64_t width, const std::int32_t* used,
@@ -90,6 +127,7 @@ HWY_AFTER_NAMESPACE();
 namespace iqd {
 namespace delay_sums {
 HWY_EXPORT(correlate_lanes);
+HWY_EXPORT(correlate_mirrored_lanes);
 HWY_EXPORT(combine_lanes);
 }  // namespace delay_sums
 
@@ -97,6 +135,12 @@ void correlate_rows(const float* turn_re, const float* turn_im, std::int64_t pit
                     const std::complex<float>* values, std::int64_t columns, float* to_re, float* to_im) noexcept {
   using namespace delay_sums;
   HWY_DYNAMIC_DISPATCH(correlate_lanes)(turn_re, turn_im, pitch, rows, values, columns, to_re, to_im);
+}
+
+void correlate_mirrored(const float* turn_re, const float* turn_im, std::int64_t pitch, std::int64_t rows,
+                        const MirroredValue* values, std::int64_t columns, double* to_re, double* to_im) noexcept {
+  using namespace delay_sums;
+  HWY_DYNAMIC_DISPATCH(correlate_mirrored_lanes)(turn_re, turn_im, pitch, rows, values, columns, to_re, to_im);
 }
 
 void combine_delays(const float* turn_re, const float* turn_im, std::int64_t pitch, std::int64_t rows,

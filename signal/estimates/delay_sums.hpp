@@ -13,6 +13,15 @@ namespace iqd {
 void correlate_rows(const float* turn_re, const float* turn_im, std::int64_t pitch, std::int64_t rows,
                     const std::complex<float>* values, std::int64_t columns, float* to_re, float* to_im) noexcept;
 
+/// What two carriers have, at frequencies f and -f.
+struct MirroredValue {
+  std::complex<double> sum, difference;
+};
+/// to[column][l] = sum over the rows of conj(turn[row][l]) a + turn[row][l] b, in double precision, where the column's
+/// value has a + b and a - b: half as many products as for carriers one by one.
+void correlate_mirrored(const float* turn_re, const float* turn_im, std::int64_t pitch, std::int64_t rows,
+                        const MirroredValue* values, std::int64_t columns, double* to_re, double* to_im) noexcept;
+
 /// parts[row][i] = sum over the used delays l of turn[row][l] wide[l][i], i = 0 … numbers-1; `width`: of a row of wide,
 /// whole vectors.
 void combine_delays(const float* turn_re, const float* turn_im, std::int64_t pitch, std::int64_t rows,

@@ -30,21 +30,21 @@ struct Problem {
           m[index(i * n + j)] += a[index(i * columns + k)] * std::conj(a[index(j * columns + k)]);
   }
   static std::size_t index(int i) { return static_cast<std::size_t>(i); }
-  void write(HermitianSystem& to) const {
-    to.begin(n, s);
+  template <class T> void write(HermitianSystemOf<T>& to, bool inverse = false) const {
+    to.begin(n, s, inverse);
     for (int j = 0; j < n; ++j) {
       for (int i = j; i < n; ++i) {
-        to.re(j)[i] = static_cast<float>(m[index(i * n + j)].real());
-        to.im(j)[i] = static_cast<float>(m[index(i * n + j)].imag());
+        to.re(j)[i] = static_cast<T>(m[index(i * n + j)].real());
+        to.im(j)[i] = static_cast<T>(m[index(i * n + j)].imag());
       }
       for (int k = 0; k < s; ++k) {
-        to.re(j)[n + k] = static_cast<float>(q[index(j * s + k)].real());
-        to.im(j)[n + k] = -static_cast<float>(q[index(j * s + k)].imag());
+        to.re(j)[n + k] = static_cast<T>(q[index(j * s + k)].real());
+        to.im(j)[n + k] = -static_cast<T>(q[index(j * s + k)].imag());
       }
     }
   }
   /// |M x - q| over |q|, of side k.
-  double error(const float* x_re, const float* x_im, int k) const {
+  template <class T> double error(const T* x_re, const T* x_im, int k) const {
     double left = 0, all = 0;
     for (int i = 0; i < n; ++i) {
       Complex sum = -q[index(i * s + k)];
@@ -58,10 +58,10 @@ struct Problem {
 };
 
 /// Memory full of NaN for two systems.
-struct Memory {
+template <class T = float> struct Memory {
   Memory(int order, int sides) {
     Scratch count(nullptr);
-    HermitianSystem(order, sides, count), HermitianSystem(order, sides, count);
+    HermitianSystemOf<T>(order, sides, count), HermitianSystemOf<T>(order, sides, count);
     bytes.assign(count.bytes(), std::byte{0xff});
   }
   std::vector<std::byte> bytes;
@@ -103,23 +103,30 @@ TEST(HermitianSystem, OtherSidesNeedNoOtherFactor) {
   }
 }
 
-TEST(HermitianSystem, UnitVectorsAsSidesGiveTheInversesDiagonal) {
-  const int n = 20;
-  Problem problem(n, n, 3 * n);
-  std::ranges::fill(problem.q, Complex());
-  for (int i = 0; i < n; ++i) problem.q[Problem::index(i * n + i)] = 1;
-  Memory memory(n, n);
+template <class T> void check_inverse(int n, double limit) {
+  const Problem problem(n, 2, 3 * n);
+  Problem units(n, n, 3 * n);  // the same matrix
+  for (int i = 0; i < n; ++i)
+    for (int k = 0; k < n; ++k) units.q[Problem::index(i * n + k)] = i == k;
+  Memory<T> memory(n, 2 + n);
   Scratch scratch(memory.bytes.data());
-  HermitianSystem system(n, n, scratch);
-  problem.write(system);
-  system.factor(0);
-  std::vector<float> re(static_cast<std::size_t>(n * system.pitch())), im(re.size());
-  system.substitute(n, re.data(), im.data());
-  for (int k = 0; k < n; ++k) {
-    double sum = 0;  // |L^-1 e_k|^2
-    for (int j = 0; j < n; ++j) sum += std::norm(Complex(system.re(j)[n + k], system.im(j)[n + k]));
-    EXPECT_NEAR(sum / re[static_cast<std::size_t>(k * system.pitch() + k)], 1, 1e-5);
-  }
+  HermitianSystemOf<T> system(n, 2 + n, scratch), inverse(n, n, scratch);
+  problem.write(system, true);
+  units.write(inverse);
+  system.factor(0), inverse.factor(0);
+  std::vector<T> re(static_cast<std::size_t>(n * inverse.pitch())), im(re.size()), diagonal(Problem::index(n));
+  inverse.substitute(n, re.data(), im.data());
+  system.read_inverse(diagonal.data());
+  for (int k = 0; k < n; ++k)
+    EXPECT_NEAR(diagonal[Problem::index(k)] / re[static_cast<std::size_t>(k * inverse.pitch() + k)], 1, limit) << n;
+  std::vector<T> x_re(static_cast<std::size_t>(2 * system.pitch())), x_im(x_re.size());
+  system.substitute(2, x_re.data(), x_im.data());
+  for (int k = 0; k < 2; ++k)
+    EXPECT_LT(problem.error(x_re.data() + k * system.pitch(), x_im.data() + k * system.pitch(), k), limit) << n;
+}
+
+TEST(HermitianSystem, GivesTheInversesDiagonal) {
+  for (const int n : {1, 16, 20, 37, 145}) check_inverse<float>(n, 1e-5), check_inverse<double>(n, 1e-13);
 }
 
 TEST(HermitianSystem, ASingularMatrixGivesNumbers) {

@@ -53,7 +53,7 @@ class Estimator(unittest.TestCase):
             self.assertLess(abs(got["h"][g] - expected.h).max(),
                             1e-3 * loose * np.sqrt(np.mean(abs(expected.h) ** 2)))
             self.assertLess(relative(got["y"][g], expected.y), 1e-4 * loose)
-            self.assertLess(relative(got["noise"][g], expected.noise), 3e-4 * loose)
+            self.assertLess(relative(got["noise"][g], expected.noise), 3e-5 * loose)
             self.assertLess(abs(np.angle(np.exp(1j * (got["phase"][g] - expected.phase)))).max(), 1e-4 * loose)
             self.assertLess(abs(got["level"][g] / expected.level - 1), 1e-5)
             self.assertLess(relative(got["covariance"][g], expected.covariance), 1e-3 * loose)
@@ -94,11 +94,10 @@ class Estimator(unittest.TestCase):
             self.check(sender.FIVE, 2, doppler=30, tone=tone)
 
     def test_keys(self):
-        for keys, options, loose in (
-                (["doppler=300", "time_functions=3"], {"doppler": 300.0, "time_functions": 3}, 1),
-                (["step=1.25", "span=25"], {"step": 1.25, "span": 25.0}, 1),
-                (["max_taps=8", "em=0"], {"max_taps": 8, "em": 0}, 2)):  # most of the noise is what is left out
-            self.check(sender.FIVE, 2, keys=keys, options=options, loose=loose, doppler=100)
+        for keys, options in ((["doppler=300", "time_functions=3"], {"doppler": 300.0, "time_functions": 3}),
+                              (["step=1.25", "span=25"], {"step": 1.25, "span": 25.0}),
+                              (["max_taps=8", "em=0"], {"max_taps": 8, "em": 0})):
+            self.check(sender.FIVE, 2, keys=keys, options=options, doppler=100)
 
     def test_a_short_frame_of_three_antennas(self):
         self.check(SHORT, 3, doppler=0, loose=3)

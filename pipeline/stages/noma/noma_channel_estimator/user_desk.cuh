@@ -21,8 +21,11 @@ using dsp::conj_times;
 using dsp::Equations;
 using dsp::kFrameThreads;
 using dsp::kPanel;
+using dsp::narrow;
 using dsp::product;
 using dsp::scaled;
+using dsp::subtract;
+using dsp::wide;
 
 /// What is the same for all frames.
 struct UserTables {
@@ -142,18 +145,6 @@ __device__ inline double2 times(double2 a, double2 b) {
 }
 __device__ inline double2 conj_of(double2 a) {
   return {a.x, -a.y};
-}
-__device__ inline double2 wide(float2 a) {
-  return {a.x, a.y};
-}
-__device__ inline float2 narrow(double2 a) {
-  return {static_cast<float>(a.x), static_cast<float>(a.y)};
-}
-__device__ inline void add(double2& to, double2 a) {
-  to.x += a.x, to.y += a.y;
-}
-__device__ inline void subtract(double2& from, double2 a) {
-  from.x -= a.x, from.y -= a.y;
 }
 /// exp(j radians), rounded from double.
 __device__ inline float2 turned_by(double radians) {

@@ -53,13 +53,19 @@ class Follower : public FrameTracker {
   }
 
   __device__ void find_antennas(const float2* carriers) {
-    for (int r = 0; r < e_.rx; ++r) {
-      double mine = 0;
-      for (int i = thread_; i < e_.tx * e_.carriers; i += kFrameThreads) {
-        const Sum z{carriers[e_.row() + i * e_.rx + r].x, carriers[e_.row() + i * e_.rx + r].y};
-        mine += z.re * z.re + z.im * z.im;
+    double mine[kMostAntennas] = {};
+    for (int i = thread_; i < e_.tx * e_.carriers; i += kFrameThreads) {
+#pragma unroll
+      for (int r = 0; r < kMostAntennas; ++r) {
+        if (r >= e_.rx) continue;
+        const float2 z = carriers[e_.row() + i * e_.rx + r];
+        mine[r] += double{z.x} * z.x + double{z.y} * z.y;
       }
-      const double sum = block_sum(mine);
+    }
+#pragma unroll
+    for (int r = 0; r < kMostAntennas; ++r) {
+      if (r >= e_.rx) continue;
+      const double sum = block_sum(mine[r]);
       if (thread_ == 0) {
         s_.alive[r] = sum > kLeastPower * e_.tx * e_.carriers;
         s_.least[r] = (t_.moves ? kLeastTracked : kLeastNoise) * sum / (e_.tx * e_.carriers);
@@ -127,7 +133,10 @@ class Follower : public FrameTracker {
     for (int i = own_; i < e_.all_symbols() * e_.carriers; i += all_)
       for (int r = 0; r < e_.rx; ++r) {
         float2 sum{0, 0};
-        for (int j = 0; j <= r; ++j) add(sum, dsp::product(s_.front[r][j], carriers[i * e_.rx + j]));
+        for (int j = r; j >= 0; --j) {  // rounded as in Triangle
+          const float2 l = s_.front[r][j], x = carriers[i * e_.rx + j];
+          sum = {fmaf(-l.y, x.y, fmaf(l.x, x.x, sum.x)), fmaf(l.y, x.x, fmaf(l.x, x.y, sum.y))};
+        }
         d_.white[i * e_.rx + r] = sum;
       }
     Team::sync();
@@ -380,7 +389,7 @@ __global__ void __cluster_dims__(kTeamBlocks, 1, 1) __launch_bounds__(kFrameThre
 #else
 __global__ void __launch_bounds__(kFrameThreads) follow_frames(const Frames f) {
 #endif
-  extern __shared__ float2 panel[];
+  extern __shared__ __align__(16) float2 panel[];
   __shared__ State state;
   if (threadIdx.x == 0)
     state.knows_data =

@@ -20,6 +20,7 @@ using dsp::block_median;
 using dsp::block_sum;
 using dsp::conj_times;
 using dsp::Equations;
+using dsp::EquationsOf;
 using dsp::factor;
 using dsp::kFrameThreads;
 using dsp::kPanel;
@@ -35,7 +36,7 @@ struct Tables {
   const float2 *turn, *pilot_turn;  // [carrier or pilot][delay_pitch]
   const float2 *cover, *uncover;    // [tx][training]
   const float2 *lags, *tail_lags;   // with equal weights, without and with the training of the next frame
-  const float2* band;               // with equal weights
+  const double2* band;              // with equal weights
   const float2 *known, *ramp, *pilot_weights;
   const std::int32_t *odd, *pilot, *place, *first;
   std::int32_t odd_carriers, functions, delays, pitch, most_taps, em, soft_bits;
@@ -50,9 +51,12 @@ struct Desk {
   float* weights;
   double *power, *strength, *traces, *counts;
   Covariance *covariance, *filter;
-  float2 *trained, *piloted;  // [training][rx] and [symbol behind][tx][rx][pitch]
-  float2 *lags, *band, *lag_work;
+  double2* trained;  // [training][rx][pitch]
+  float2* piloted;   // [symbol behind][tx][rx][pitch]
+  double2* band;
+  float2 *lags, *lag_work;
   float* powers;
+  double2 *delay_factors, *delay_g;  // of the training alone; [rx][tx] and the variance, [delay]
   std::int32_t *delay, *keepers;
   float2 *equations, *factors, *g;
   float* variance;
@@ -111,10 +115,12 @@ __device__ Desk own_desk(const Desk& d) {
           own(d.filter, s),
           own(d.trained, s),
           own(d.piloted, s),
-          own(d.lags, s),
           own(d.band, s),
+          own(d.lags, s),
           own(d.lag_work, s),
           own(d.powers, s),
+          own(d.delay_factors, s),
+          own(d.delay_g, s),
           own(d.delay, s),
           own(d.keepers, s),
           own(d.equations, s),

@@ -40,10 +40,13 @@ inline constexpr int kDelaySteps = 3;
 /// The next power of a delay, from the mean energy and the variance that the last one leaves: the energy over the share
 /// of it that the frame decides. Expectation maximisation, the sum of energy and variance, ends at the same power, but
 /// takes many more steps for delays without a path.
-IQD_HOST_DEVICE inline float next_power(float power, float energy, float variance) noexcept {
-  constexpr float kLeastShare = 1e-3f, kMostDrop = 1e-6f;
-  return fmaxf(energy / fmaxf(1 - variance / power, kLeastShare), kMostDrop * power);
+IQD_HOST_DEVICE inline float next_power(double power, double energy, double variance) noexcept {
+  constexpr double kLeastShare = 1e-3, kMostDrop = 1e-6;
+  return static_cast<float>(fmax(energy / fmax(1 - variance / power, kLeastShare), kMostDrop * power));
 }
+/// The equations of the delays are in double precision: the grid is finer than the band resolves, so what floats lose
+/// changes a power by per cents, and thereby which delays are kept. A pivot is at least this share of the diagonal.
+inline constexpr double kLeastPivot = 1e-12;
 /// Steps that learn the powers once more when data is known.
 inline constexpr int kSoftSteps = 1;
 /// Data of less variance, as a share of its power, is known well enough to take a residual from.

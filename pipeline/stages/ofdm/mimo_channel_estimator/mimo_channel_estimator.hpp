@@ -126,7 +126,7 @@ struct TrackDesign {
   std::vector<float> pilot_re, pilot_im;  // [pilot][delay_pitch]: the same
   std::vector<float> lag_re, lag_im;      // see fill_lags; all carriers count alike
   std::vector<float> tail_re, tail_im;    // the same with the training of the next frame
-  std::vector<float> band_re, band_im;    // [delay]: sum over the carriers of turn
+  std::vector<double> band_re, band_im;   // [delay]: sum over the carriers of turn
 
   /// Elements of the lag tables.
   std::int64_t lag_count(const Extents& e) const noexcept {

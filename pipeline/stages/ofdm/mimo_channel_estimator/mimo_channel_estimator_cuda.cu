@@ -89,8 +89,8 @@ class Run final : public StageRun {
   Constants constants_{};
 };
 
-std::vector<float2> joined(const std::vector<float>& re, const std::vector<float>& im) {
-  std::vector<float2> all;
+template <class Z, class T> std::vector<Z> joined(const std::vector<T>& re, const std::vector<T>& im) {
+  std::vector<Z> all;
   for (std::size_t i = 0; i < re.size(); ++i) all.push_back({re[i], im[i]});
   return all;
 }
@@ -108,13 +108,13 @@ class FollowingRun final : public StageRun {
         pilot_signs_(on_device(design.pilot_signs)),
         taps_(on_device(design.taps)),
         combs_(on_device(design.combs)),
-        turn_(on_device(joined(design.joint.turn_re, design.joint.turn_im))),
-        pilot_turn_(on_device(joined(design.joint.pilot_re, design.joint.pilot_im))),
+        turn_(on_device(joined<float2>(design.joint.turn_re, design.joint.turn_im))),
+        pilot_turn_(on_device(joined<float2>(design.joint.pilot_re, design.joint.pilot_im))),
         cover_(on_device(pairs_of(design.cover))),
         uncover_(on_device(pairs_of(design.uncover))),
-        lags_(on_device(joined(design.joint.lag_re, design.joint.lag_im))),
-        tail_lags_(on_device(joined(design.joint.tail_re, design.joint.tail_im))),
-        band_(on_device(joined(design.joint.band_re, design.joint.band_im))),
+        lags_(on_device(joined<float2>(design.joint.lag_re, design.joint.lag_im))),
+        tail_lags_(on_device(joined<float2>(design.joint.tail_re, design.joint.tail_im))),
+        band_(on_device(joined<double2>(design.joint.band_re, design.joint.band_im))),
         known_(on_device(pairs_of(design.known))),
         ramp_(on_device(pairs_of(design.ramp))),
         pilot_weights_(on_device(pairs_of(design.pilot_weights))),
@@ -159,8 +159,12 @@ class FollowingRun final : public StageRun {
                .groups = design.whiten == Whiten::groups};
     order_ = std::min<std::int64_t>(std::int64_t{t.functions} * t.most_taps * extents_.tx, kMostUnknowns);
     lag_count_ = t.lag_count(extents_);
-    const int most_rows = std::max(static_cast<int>(order_) + extents_.rx, 2 * t.delays + extents_.pairs());
-    panel_bytes_ = tables_.moves ? sizeof(float2) * kPanel * static_cast<std::size_t>(padded(most_rows)) : 0;
+    const auto panel = [](auto equations) {
+      return sizeof(*equations.m) * kPanel * static_cast<std::size_t>(equations.panel_pitch());
+    };
+    panel_bytes_ = tables_.moves ? std::max(panel(Equations{nullptr, 0, static_cast<int>(order_), extents_.rx}),
+                                            panel(EquationsOf<double2>{nullptr, 0, t.delays, extents_.pairs(), true}))
+                                 : 0;
     gpu::allow_shared(follow_frames, static_cast<std::int64_t>(panel_bytes_),
                       "mimo_channel_estimator: the unknowns of `track: frame`; less `max_taps` or `time_functions`");
     team_blocks_ = gpu::cluster_blocks(follow_frames, "loading mimo_channel_estimator");
@@ -200,8 +204,8 @@ class FollowingRun final : public StageRun {
     const Tables& t = tables_;
     const std::int64_t pairs = e.pairs(), behind = e.behind(), functions = t.moves ? t.functions : 1;
     const std::int64_t stretches = stretches_of(t.odd_carriers), groups = e.groups();
-    const std::int64_t order = t.moves ? std::max<std::int64_t>(order_, t.delays) : 0;
-    const std::int64_t pitch = padded(static_cast<int>(std::max<std::int64_t>(order_ + e.rx, 2 * t.delays + pairs)));
+    const std::int64_t order = t.moves ? order_ : 0, pitch = padded(static_cast<int>(order_) + e.rx);
+    const std::int64_t delays = t.moves ? t.delays : 0, delay_pitch = padded(static_cast<int>(2 * delays + pairs));
     Scratch s(memory);
     Desk desk{};
     desk.white = s.take<float2>(std::int64_t{e.all_symbols()} * e.row());
@@ -212,17 +216,19 @@ class FollowingRun final : public StageRun {
     desk.counts = s.take<double>(groups);
     desk.covariance = s.take<Covariance>(groups);
     desk.filter = s.take<Covariance>(groups);
-    desk.trained = s.take<float2>(std::int64_t{e.trainings()} * e.rx * t.pitch);
+    desk.trained = s.take<double2>(std::int64_t{e.trainings()} * e.rx * t.pitch);
     desk.piloted = s.take<float2>(behind * pairs * t.pitch);
+    desk.band = s.take<double2>(t.delays);
     desk.lags = s.take<float2>(lag_count_);
-    desk.band = s.take<float2>(t.delays);
     desk.lag_work = s.take<float2>(behind * e.tx * (e.tx + 1) / 2 * t.delays);
     desk.powers = s.take<float>(t.delays);
+    desk.delay_factors = s.take<double2>(delays * delay_pitch);
+    desk.delay_g = s.take<double2>((pairs + 1) * delays);
     desk.delay = s.take<std::int32_t>(std::int64_t{t.functions} * t.delays);
     desk.keepers = s.take<std::int32_t>(t.delays);
     desk.equations = s.take<float2>(order * pitch);
     desk.factors = s.take<float2>(order * pitch);
-    desk.g = s.take<float2>(pairs * pitch);
+    desk.g = s.take<float2>(e.rx * pitch);
     desk.variance = s.take<float>(order);
     desk.rough = s.take<float2>(t.moves ? 0 : std::max(e.carriers, kTaps) * pairs);
     desk.parts = s.take<float2>(e.carriers * functions * pairs);
@@ -247,8 +253,8 @@ class FollowingRun final : public StageRun {
   std::size_t panel_bytes_ = 0;
   Tables tables_{};
   gpu::DeviceArray<float> phi_, weights_, training_, pilot_signs_, taps_, combs_;
-  gpu::DeviceArray<float2> turn_, pilot_turn_, cover_, uncover_, lags_, tail_lags_, band_, known_, ramp_,
-      pilot_weights_;
+  gpu::DeviceArray<float2> turn_, pilot_turn_, cover_, uncover_, lags_, tail_lags_, known_, ramp_, pilot_weights_;
+  gpu::DeviceArray<double2> band_;
   gpu::DeviceArray<std::int32_t> odd_, pilot_, place_, first_;
 };
 

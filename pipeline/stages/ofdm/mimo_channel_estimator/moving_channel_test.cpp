@@ -54,6 +54,30 @@ TEST(MovingChannel, IsFollowed) {
       }
 }
 
+/// A turned frame is rounded differently. Delays near the limit of `span` must not come and go for that.
+TEST(MovingChannel, RoundingMovesNoDelay) {
+  for (const std::int64_t tx : {1, 2, 4}) {
+    Signal signal(moving(tx, 100, 0.02 * static_cast<double>(tx)));
+    const auto frames = signal.frames(8);
+    const Results given = estimate(signal.format, tx, frames, ", track: frame");
+    const double power = std::accumulate(given.h.begin(), given.h.end(), 0.0,
+                                         [](double sum, cf32 h) { return sum + std::norm(complex(h)); }) /
+                         static_cast<double>(given.h.size());
+    for (const double radians : {0.4, 1.3, 2.9}) {
+      auto turned = frames;
+      for (cf32& z : turned) z = cf32(complex(z) * std::polar(1.0, radians));
+      const Results got = estimate(signal.format, tx, turned, ", track: frame");
+      double left = 0, noise = 0;
+      for (std::size_t i = 0; i < got.h.size(); ++i)
+        left = std::max(left, std::norm(complex(got.h[i]) - complex(given.h[i]) * std::polar(1.0, radians)));
+      for (std::size_t i = 0; i < got.noise.size(); ++i)
+        noise = std::max(noise, std::abs(double{got.noise[i]} / double{given.noise[i]} - 1));
+      EXPECT_LT(std::sqrt(left / power), 1e-3) << tx << " " << radians;
+      EXPECT_LT(noise, 1e-4) << tx << " " << radians;
+    }
+  }
+}
+
 /// LLRs of what was sent, of this mean strength: as many are wrong as they say.
 std::vector<float> known_data(const Signal& signal, float strength) {
   std::mt19937 engine(3);

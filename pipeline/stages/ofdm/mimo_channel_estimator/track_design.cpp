@@ -99,7 +99,8 @@ int products_of(int tx) {
 }
 
 /// to[lag] = sum over `count` rows of weight times turn, for the delays as lags.
-void add_turns(const float* turn_re, const float* turn_im, std::int32_t delays, float weight, float* re, float* im) {
+template <class T>
+void add_turns(const float* turn_re, const float* turn_im, std::int32_t delays, T weight, T* re, T* im) {
   for (std::int32_t l = 0; l < delays; ++l) re[l] += weight * turn_re[l], im[l] += weight * turn_im[l];
 }
 
@@ -123,7 +124,7 @@ template <class Add> void combine_lags(const Design& design, int trainings, cons
           const float x = trained.real(), y = trained.imag();
           // Of lag -m: the carriers' sums are conjugate, the factor is not.
           for (std::int64_t m = delays; m-- > 0;) {
-            const float u = to.band_re[m], v = to.band_im[m];
+            const auto u = static_cast<float>(to.band_re[m]), v = static_cast<float>(to.band_im[m]);
             re[m] = x * u - y * v, im[m] = x * v + y * u;
             re[-m] = x * u + y * v, im[-m] = y * u - x * v;
           }
@@ -147,10 +148,10 @@ void fill_lags(const Design& design, const float* weights, int trainings, float*
   const TrackDesign& t = design.joint;
   const std::int64_t delays = t.delays, products = products_of(e.tx);
   const auto weight = [weights](std::int32_t c) { return weights ? weights[c] : 1.0f; };
-  std::fill_n(to.band_re, delays, 0.0f);
-  std::fill_n(to.band_im, delays, 0.0f);
+  std::fill_n(to.band_re, delays, 0.0);
+  std::fill_n(to.band_im, delays, 0.0);
   for (std::int32_t c = 0; c < e.carriers; ++c)
-    add_turns(t.turn_re.data() + c * t.delay_pitch, t.turn_im.data() + c * t.delay_pitch, t.delays, weight(c),
+    add_turns(t.turn_re.data() + c * t.delay_pitch, t.turn_im.data() + c * t.delay_pitch, t.delays, double{weight(c)},
               to.band_re, to.band_im);
 
   // Of pilots and midambles: [symbol behind][antennas b <= a][delay].

@@ -26,8 +26,8 @@ void design_track(const Config& config, double symbol_seconds, Design& design);
 struct LagTables {
   float* re;
   float* im;
-  float* band_re;  // [delay]: the sum over the carriers alone
-  float* band_im;
+  double* band_re;  // [delay]: the sum over the carriers alone
+  double* band_im;
 };
 /// `weights`: [carrier]; null if all are 1. `trainings`: symbols of them that count. `work`: lag_work floats.
 void fill_lags(const Design& design, const float* weights, int trainings, float* work, const LagTables& to) noexcept;

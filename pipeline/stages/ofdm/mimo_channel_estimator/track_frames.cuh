@@ -38,29 +38,77 @@ class FrameTracker : public FrameWork {
   }
 
   __device__ void correlate() {
-    for (int i = own_; i < e_.trainings() * e_.rx * t_.delays; i += all_) {
-      const int column = i / t_.delays, l = i % t_.delays, t = column / e_.rx, r = column % e_.rx;
-      const int symbol = e_.training(t);
-      float2 sum{0, 0};
-      for (int c = 0; c < e_.carriers; ++c)
-        add(sum, conj_times(t_.turn[c * t_.pitch + l], scaled(white(symbol, c)[r], t_.training[c] * weight(c))));
-      d_.trained[column * t_.pitch + l] = sum;
-    }
-    const int columns = e_.behind() * e_.pairs();
-    for (int i = own_; e_.pilots > 0 && i < columns * t_.delays; i += all_) {
-      const int column = i / t_.delays, l = i % t_.delays, r = column % e_.rx, a = column / e_.rx % e_.tx;
-      const int s = column / e_.pairs(), j = e_.comb().in(s);
-      float2 sum{0, 0};
-      for (int p = 0; j < 0 && p < e_.pilots; ++p) {
-        const int c = t_.pilot[p];
-        add(sum,
-            conj_times(t_.pilot_turn[p * t_.pitch + l], scaled(white(1 + e_.tx + s, c)[r], sign(s, p, a) * weight(c))));
-      }
-      for (int c = a; j >= 0 && c < e_.carriers; c += e_.tx)  // those of antenna a
-        add(sum, conj_times(t_.turn[c * t_.pitch + l], scaled(white(1 + e_.tx + s, c)[r], comb(j, c, a) * weight(c))));
-      d_.piloted[column * t_.pitch + l] = sum;
+    correlate_training();
+    for (int i = own_; e_.pilots > 0 && i < e_.behind() * e_.tx * t_.delays; i += all_) {
+      const int l = i % t_.delays, a = i / t_.delays % e_.tx, s = i / t_.delays / e_.tx, j = e_.comb().in(s);
+      float2* const to = d_.piloted + std::int64_t{s * e_.tx + a} * e_.rx * t_.pitch;
+      const auto pilot = [&](int row, int r) {
+        const int c = t_.pilot[row];
+        return scaled(white(1 + e_.tx + s, c)[r], sign(s, row, a) * weight(c));
+      };
+      const auto midamble = [&](int row, int r) {
+        const int c = row * e_.tx + a;  // those of antenna a
+        return scaled(white(1 + e_.tx + s, c)[r], comb(j, c, a) * weight(c));
+      };
+      if (j < 0)
+        correlate_columns({t_.pilot_turn + l, t_.pitch, e_.pilots}, e_.rx, pilot, to + l);
+      else
+        correlate_columns({t_.turn + a * t_.pitch + l, e_.tx * t_.pitch, (e_.carriers - a + e_.tx - 1) / e_.tx}, e_.rx,
+                          midamble, to + l);
     }
     Team::sync();
+  }
+  /// A delay's turns.
+  struct Turns {
+    const float2* first;
+    int step;  // to that of the next row
+    int rows;
+  };
+  /// to[n * pitch] = sum over the rows of conj(turn) value(row, n), for at most kMostAntennas columns n, by a thread.
+  template <class Value>
+  __device__ void correlate_columns(const Turns& turns, int columns, const Value& value, float2* to) const {
+    float2 sum[kMostAntennas] = {};
+    for (int row = 0; row < turns.rows; ++row) {
+      const float2 turn = turns.first[row * turns.step];
+#pragma unroll
+      for (int n = 0; n < kMostAntennas; ++n)
+        if (n < columns) add(sum[n], conj_times(turn, value(row, n)));
+    }
+#pragma unroll
+    for (int n = 0; n < kMostAntennas; ++n)
+      if (n < columns) to[n * t_.pitch] = sum[n];
+  }
+  /// In double precision, for learn_delays. As on the CPU, carriers of opposite frequencies share their products. A warp
+  /// takes a symbol and some delays; its lanes divide the carriers.
+  __device__ void correlate_training() {
+    constexpr int kParts = 4, kDelays = 32 / kParts;
+    const int lane = thread_ % 32, part = lane % kParts, groups = (t_.delays + kDelays - 1) / kDelays;
+    for (int i = own_ / 32; i < e_.trainings() * groups; i += all_ / 32) {
+      const int t = i / groups, l = i % groups * kDelays + lane / kParts, symbol = e_.training(t);
+      double2 sum[kMostAntennas] = {};
+      for (int c = part; c < e_.carriers / 2; c += kParts) {
+        const int other = e_.carriers - 1 - c;
+        const float known = t_.training[c] * weight(c), other_known = t_.training[other] * weight(other);
+        const double2 turn = dsp::wide(t_.turn[c * t_.pitch + l]);  // zeros behind the last delay
+#pragma unroll
+        for (int r = 0; r < kMostAntennas; ++r) {
+          if (r >= e_.rx) continue;
+          const double2 a = dsp::wide(scaled(white(symbol, c)[r], known));
+          const double2 b = dsp::wide(scaled(white(symbol, other)[r], other_known));
+          sum[r].x = fma(turn.y, a.y - b.y, fma(turn.x, a.x + b.x, sum[r].x));
+          sum[r].y = fma(-turn.y, a.x - b.x, fma(turn.x, a.y + b.y, sum[r].y));
+        }
+      }
+#pragma unroll
+      for (int r = 0; r < kMostAntennas; ++r) {
+        if (r >= e_.rx) continue;
+        for (int step = 1; step < kParts; step *= 2) {
+          sum[r].x += __shfl_xor_sync(0xffffffffu, sum[r].x, step);
+          sum[r].y += __shfl_xor_sync(0xffffffffu, sum[r].y, step);
+        }
+        if (part == 0 && l < t_.delays) d_.trained[(t * e_.rx + r) * t_.pitch + l] = sum[r];
+      }
+    }
   }
 
   /// Whether the training of the next frame is there, and at its time.
@@ -81,9 +129,9 @@ class FrameTracker : public FrameWork {
     for (int l = thread_; l < t_.delays; l += kFrameThreads) {
       double own = 0, next = 0;
       for (int i = 0; i < e_.pairs(); ++i) {
-        const float2 here = d_.trained[i * t_.pitch + l], later = d_.trained[(e_.pairs() + i) * t_.pitch + l];
-        own += double{here.x} * here.x + double{here.y} * here.y;
-        next += double{later.x} * later.x + double{later.y} * later.y;
+        const double2 here = d_.trained[i * t_.pitch + l], later = d_.trained[(e_.pairs() + i) * t_.pitch + l];
+        own += here.x * here.x + here.y * here.y;
+        next += later.x * later.x + later.y * later.y;
       }
       metric.add(own, next);
     }
@@ -96,8 +144,8 @@ class FrameTracker : public FrameWork {
   __device__ void fill_lags_of_frame() {
     const int products = e_.tx * (e_.tx + 1) / 2;
     for (int m = own_; m < t_.delays; m += all_) {
-      float2 sum{0, 0};
-      for (int c = 0; c < e_.carriers; ++c) add(sum, scaled(t_.turn[c * t_.pitch + m], d_.weights[c]));
+      double2 sum{0, 0};
+      for (int c = 0; c < e_.carriers; ++c) add(sum, scaled(dsp::wide(t_.turn[c * t_.pitch + m]), d_.weights[c]));
       d_.band[m] = sum;
     }
     for (int i = own_; i < e_.behind() * products * t_.delays; i += all_) {
@@ -122,21 +170,21 @@ class FrameTracker : public FrameWork {
   }
   /// The tables from the training, by its band, and for each symbol s behind it of_others(a, b, s, lag).
   template <class OfOthers> __device__ void combine_lags(const OfOthers& of_others) {
-    const float2* const trained_band = band();
+    const double2* const trained_band = band();
     const int lags = 2 * t_.delays - 1, tables = t_.functions * (t_.functions + 1) / 2 * e_.tx * e_.tx;
     for (int i = own_; i < tables * lags; i += all_) {
       const int m = i % lags - (t_.delays - 1), b = i / lags % e_.tx, a = i / lags / e_.tx % e_.tx;
       int j = 0, k = i / lags / (e_.tx * e_.tx);  // packed: k = j …
       for (; k >= t_.functions - j; ++j) k -= t_.functions - j;
       k += j;
-      float2 trained{0, 0};
+      float2 of_training{0, 0};
       for (int t = 0; t < s_.trainings; ++t) {
         const int own = t % e_.tx, time = e_.training_time(t);
-        add(trained,
+        add(of_training,
             scaled(conj_times(t_.cover[a * e_.tx + own], t_.cover[b * e_.tx + own]), phi(time, j) * phi(time, k)));
       }
-      const float2 at = trained_band[abs(m)];
-      float2 sum = dsp::product(trained, {at.x, m < 0 ? -at.y : at.y});
+      const float2 at = dsp::narrow(trained_band[abs(m)]);
+      float2 sum = dsp::product(of_training, {at.x, m < 0 ? -at.y : at.y});
       for (int s = 0; s < e_.behind(); ++s)
         add(sum, scaled(of_others(a, b, s, m), phi(e_.tx + s, j) * phi(e_.tx + s, k)));
       d_.lags[i] = sum;
@@ -147,7 +195,9 @@ class FrameTracker : public FrameWork {
   __device__ const float2* lags() const {
     return s_.own_lags ? d_.lags : s_.trainings > e_.tx ? t_.tail_lags : t_.lags;
   }
-  __device__ const float2* band() const { return s_.weighted ? d_.band : t_.band; }
+  __device__ const double2* band() const {
+    return s_.weighted ? d_.band : t_.band;
+  }
 
   __device__ void learn_delays() {
     double mine = 0, all = 0;
@@ -166,48 +216,50 @@ class FrameTracker : public FrameWork {
     Team::sync();
     if (s_.antennas == 0) return;
     const int delays = t_.delays, sides = e_.pairs();
-    const Equations q{d_.equations, padded(2 * delays + sides), delays, sides + delays};
-    const Equations factored{d_.factors, q.pitch, q.order, q.sides};
-    for (int i = own_; i < delays * q.rows(); i += all_) {
-      const int j = i / q.rows(), row = i % q.rows();
-      float2 value{row == delays + sides + j ? 1.0f : 0.0f, 0};
-      if (row < delays) {
-        value = row >= j ? scaled({band()[row - j].x, -band()[row - j].y}, static_cast<float>(e_.tx)) : float2{0, 0};
-      } else if (row < delays + sides) {
-        const int r = (row - delays) / e_.tx, a = (row - delays) % e_.tx;
-        value = {0, 0};
-        for (int t = 0; t < e_.tx; ++t)
-          add(value, conj_times(t_.cover[a * e_.tx + t], d_.trained[(t * e_.rx + r) * t_.pitch + j]));
-        value.y = -value.y;
-      }
-      q.column(j)[row] = value;
-    }
-    Team::sync();
-    const float load = kLoad * q.column(0)[0].x;
+    const EquationsOf<double2> q{d_.delay_factors, padded(2 * delays + sides), delays, sides, true};
     for (int step = 0; step < kDelaySteps; ++step) {
-      for (int i = own_; i < delays * q.rows(); i += all_) {
-        const int j = i / q.rows(), row = i % q.rows();
-        float2 value = q.column(j)[row];
-        if (row == j) value.x += load + 1 / d_.powers[j];
-        factored.column(j)[row] = value;
+      set_delays(q);
+      factor(q, kLeastPivot * e_.tx * band()[0].x, reinterpret_cast<double2*>(panel_));
+      // With u = L^-1 e_l, the solution of a side y = L^-1 q at delay l is u^H y, and its variance |u|^2.
+      for (int i = own_; i < delays * (sides + 1); i += all_) {
+        const int l = i % delays, row = i / delays < sides ? delays + i / delays : q.rows() + l;
+        double2 sum{0, 0};
+        for (int j = l; j < delays; ++j) {
+          const double2* const column = q.column(j);
+          add(sum, conj_times(column[row], column[q.rows() + l]));
+        }
+        d_.delay_g[i] = sum;
       }
       Team::sync();
-      factor(factored, load, panel_);
-      substitute(factored, sides, d_.g, panel_);
       for (int l = own_; l < delays; l += all_) {
-        float found = 0, variance = 0;
+        double found = 0;
         for (int s = 0; s < sides; ++s) {
-          const float2 g = d_.g[s * q.pitch + l];
+          const double2 g = d_.delay_g[s * delays + l];
           found += g.x * g.x + g.y * g.y;
         }
-        found /= static_cast<float>(s_.antennas * e_.tx);
-        for (int j = l; j < delays; ++j) {
-          const float2 v = factored.column(j)[delays + sides + l];
-          variance += v.x * v.x + v.y * v.y;
-        }
-        d_.powers[l] = next_power(d_.powers[l], found, variance);
+        d_.powers[l] = next_power(d_.powers[l], found / (s_.antennas * e_.tx), d_.delay_g[sides * delays + l].x);
       }
       Team::sync();
+    }
+  }
+  __device__ void set_delays(const EquationsOf<double2>& q) {
+    const int delays = q.order, rows = q.rows(delays);
+    for (int i = own_; i < delays * rows; i += all_) {
+      const int j = i / rows, row = i % rows;
+      if (row < j) continue;
+      double2 value{0, 0};
+      if (row < delays) {
+        value = {e_.tx * band()[row - j].x, -e_.tx * band()[row - j].y};
+        if (row == j) value.x += 1 / double{d_.powers[j]};
+      } else if (row < q.rows()) {
+        const int r = (row - delays) / e_.tx, a = (row - delays) % e_.tx;
+        for (int t = 0; t < e_.tx; ++t)
+          add(value, conj_times(dsp::wide(t_.cover[a * e_.tx + t]), d_.trained[(t * e_.rx + r) * t_.pitch + j]));
+        value.y = -value.y;
+      } else {
+        value.x = row == q.rows() + j;
+      }
+      q.column(j)[row] = value;
     }
   }
 
@@ -263,9 +315,15 @@ class FrameTracker : public FrameWork {
     Team::sync();
   }
 
-  __device__ int order() const { return s_.first_of[t_.functions] * e_.tx; }
-  __device__ Equations equations() const { return {d_.equations, padded(order() + e_.rx), order(), e_.rx}; }
-  __device__ Equations factors() const { return {d_.factors, padded(order() + e_.rx), order(), e_.rx}; }
+  __device__ int order() const {
+    return s_.first_of[t_.functions] * e_.tx;
+  }
+  __device__ Equations equations() const {
+    return {d_.equations, padded(order() + e_.rx), order(), e_.rx};
+  }
+  __device__ Equations factors() const {
+    return {d_.factors, padded(order() + e_.rx), order(), e_.rx};
+  }
   /// Function, antenna and number of the kept delay of unknown j.
   __device__ void who(int j, int& k, int& a, int& n) const {
     for (k = 0; j >= s_.first_of[k + 1] * e_.tx;) ++k;
@@ -293,11 +351,13 @@ class FrameTracker : public FrameWork {
     }
     Team::sync();
   }
+  __device__ float2 trained(int t, int r, int l) const {
+    return dsp::narrow(d_.trained[(t * e_.rx + r) * t_.pitch + l]);
+  }
   __device__ float2 side_of(int k, int a, int l, int r) const {
     float2 sum{0, 0};
     for (int t = 0; t < s_.trainings; ++t)
-      add(sum, scaled(conj_times(t_.cover[a * e_.tx + t % e_.tx], d_.trained[(t * e_.rx + r) * t_.pitch + l]),
-                      phi(e_.training_time(t), k)));
+      add(sum, scaled(conj_times(t_.cover[a * e_.tx + t % e_.tx], trained(t, r, l)), phi(e_.training_time(t), k)));
     for (int s = 0; (e_.pilots > 0 || knows_data()) && s < e_.behind(); ++s) {
       const float2 back{cosf(d_.phases[s]), -sinf(d_.phases[s])};
       add(sum, scaled(dsp::product(back, d_.piloted[((s * e_.tx + a) * e_.rx + r) * t_.pitch + l]), phi(e_.tx + s, k)));
@@ -323,7 +383,6 @@ class FrameTracker : public FrameWork {
       }
       l.column(j)[row] = value;
     }
-    Team::sync();
     factor(l, load, panel_);
     substitute(l, e_.rx, d_.g, panel_);
   }
@@ -389,13 +448,22 @@ class FrameTracker : public FrameWork {
   }
 
   __device__ void set_parts(const float2* turn, int rows, float2* parts) {
+    constexpr int kRows = 4;  // that a thread takes at once
     const int numbers = t_.functions * e_.pairs(), pitch = padded(order() + e_.rx);
-    for (int i = own_; i < rows * numbers; i += all_) {
-      const int row = i / numbers, k = i % numbers / e_.pairs(), r = i % e_.pairs() / e_.tx, a = i % e_.tx;
-      float2 sum{0, 0};
-      for (int n = 0; n < kept(k); ++n)
-        add(sum, dsp::product(turn[row * t_.pitch + delay_of(k, n)], d_.g[r * pitch + place(k, a, n)]));
-      parts[i] = sum;
+    for (int i = own_; i < (rows + kRows - 1) / kRows * numbers; i += all_) {
+      const int row = i / numbers * kRows, number = i % numbers;
+      const int k = number / e_.pairs(), r = number % e_.pairs() / e_.tx, a = number % e_.tx;
+      float2 sum[kRows] = {};
+      for (int n = 0; n < kept(k); ++n) {
+        const float2 g = d_.g[r * pitch + place(k, a, n)];
+        const float2* const turns = turn + delay_of(k, n);
+#pragma unroll
+        for (int m = 0; m < kRows; ++m)
+          if (row + m < rows) add(sum[m], dsp::product(turns[(row + m) * t_.pitch], g));
+      }
+#pragma unroll
+      for (int m = 0; m < kRows; ++m)
+        if (row + m < rows) parts[(row + m) * numbers + number] = sum[m];
     }
     Team::sync();
   }
@@ -431,27 +499,19 @@ class FrameTracker : public FrameWork {
     for (int l = 0; l < t_.delays; ++l) delays += d_.powers[l];
     for (int k = 0; k < t_.functions; ++k) functions += s_.weights[k];
     const float power = delays * functions;
-    const int symbols = e_.behind(), sides = symbols * e_.pairs(), products = e_.tx * e_.tx;
+    const int symbols = e_.behind();
     const auto weight_of = [&](int c, int s) { return 1 / (1 / weight(c) + power * d_.doubt[c * symbols + s]); };
-    for (int i = own_; i < sides * t_.delays; i += all_) {
-      const int column = i / t_.delays, l = i % t_.delays, r = column % e_.rx, a = column / e_.rx % e_.tx;
-      const int s = column / e_.pairs();
-      float2 sum{0, 0};
-      for (int c = 0; c < e_.carriers; ++c) {
-        const float2 own = scaled(d_.sent[(c * symbols + s) * e_.tx + a], weight_of(c, s));
-        add(sum, conj_times(t_.turn[c * t_.pitch + l], conj_times(own, white(1 + e_.tx + s, c)[r])));
-      }
-      d_.piloted[column * t_.pitch + l] = sum;
-    }
-    for (int i = own_; i < symbols * products * t_.delays; i += all_) {
-      const int column = i / t_.delays, l = i % t_.delays, b = column % e_.tx, a = column / e_.tx % e_.tx;
-      const int s = column / products;
-      float2 sum{0, 0};
-      for (int c = 0; c < e_.carriers; ++c) {
-        const float2* const x = d_.sent + (c * symbols + s) * e_.tx;
-        add(sum, conj_times(t_.turn[c * t_.pitch + l], conj_times(scaled(x[a], weight_of(c, s)), x[b])));
-      }
-      d_.soft_lags[column * t_.pitch + l] = sum;
+    for (int i = own_; i < symbols * e_.tx * t_.delays; i += all_) {
+      const int l = i % t_.delays, a = i / t_.delays % e_.tx, s = i / t_.delays / e_.tx, pair = s * e_.tx + a;
+      const Turns turns{t_.turn + l, t_.pitch, e_.carriers};
+      const auto sent = [&](int c) { return d_.sent + std::int64_t{c * symbols + s} * e_.tx; };
+      const auto own = [&](int c) { return scaled(sent(c)[a], weight_of(c, s)); };
+      correlate_columns(
+          turns, e_.rx, [&](int c, int r) { return conj_times(own(c), white(1 + e_.tx + s, c)[r]); },
+          d_.piloted + std::int64_t{pair} * e_.rx * t_.pitch + l);
+      correlate_columns(
+          turns, e_.tx, [&](int c, int b) { return conj_times(own(c), sent(c)[b]); },
+          d_.soft_lags + std::int64_t{pair} * e_.tx * t_.pitch + l);
     }
     Team::sync();
     combine_lags([&](int a, int b, int s, int m) {

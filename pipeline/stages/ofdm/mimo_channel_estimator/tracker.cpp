@@ -7,7 +7,6 @@
 #include <functional>
 
 #include "pipeline/stages/complex.hpp"
-#include "signal/estimates/delay_sums.hpp"
 
 namespace iqd::mimo_channel_estimator {
 namespace {
@@ -26,24 +25,29 @@ Tracker::Tracker(const Design& design, Scratch& scratch)
       t_(design.joint),
       e_(design.extents),
       width_(whole_vectors(std::int64_t{t_.functions} * e_.pairs())),
+      mirrored_(scratch.take<MirroredValue>(std::int64_t{e_.carriers} / 2 * e_.trainings() * e_.rx)),
       values_(scratch.take<cf32>(most_values())),
-      trained_re_(scratch.take<float>(std::int64_t{e_.trainings()} * e_.rx * t_.delay_pitch)),
-      trained_im_(scratch.take<float>(std::int64_t{e_.trainings()} * e_.rx * t_.delay_pitch)),
+      trained_re_(scratch.take<double>(std::int64_t{e_.trainings()} * e_.rx * t_.delay_pitch)),
+      trained_im_(scratch.take<double>(std::int64_t{e_.trainings()} * e_.rx * t_.delay_pitch)),
       piloted_re_(scratch.take<float>(std::int64_t{e_.behind()} * e_.pairs() * t_.delay_pitch)),
       piloted_im_(scratch.take<float>(std::int64_t{e_.behind()} * e_.pairs() * t_.delay_pitch)),
       lags_{scratch.take<float>(t_.lag_count(e_)), scratch.take<float>(t_.lag_count(e_)),
-            scratch.take<float>(t_.delays), scratch.take<float>(t_.delays)},
+            scratch.take<double>(t_.delays), scratch.take<double>(t_.delays)},
       lag_work_(scratch.take<float>(lag_work(design))),
       soft_re_(scratch.take<float>(design.soft_bits > 0 ? soft_lags(design) : 0)),
       soft_im_(scratch.take<float>(design.soft_bits > 0 ? soft_lags(design) : 0)),
       powers_(scratch.take<float>(t_.delays)),
+      delay_factor_(t_.delays, e_.pairs() + t_.delays, scratch),
+      delay_g_re_(scratch.take<double>(e_.pairs() * delay_factor_.most_pitch())),
+      delay_g_im_(scratch.take<double>(e_.pairs() * delay_factor_.most_pitch())),
+      delay_variance_(scratch.take<double>(t_.delays)),
       delay_(scratch.take<std::int32_t>(std::int64_t{t_.functions} * t_.delays)),
       is_used_(scratch.take<std::int32_t>(t_.delays)),
       used_(scratch.take<std::int32_t>(t_.delays)),
-      equations_(most_order(), most_sides(), scratch),
-      factor_(most_order(), most_sides(), scratch),
-      g_re_(scratch.take<float>(most_sides() * factor_.most_pitch())),
-      g_im_(scratch.take<float>(most_sides() * factor_.most_pitch())),
+      equations_(most_order(), e_.rx, scratch),
+      factor_(most_order(), e_.rx, scratch),
+      g_re_(scratch.take<float>(e_.rx * factor_.most_pitch())),
+      g_im_(scratch.take<float>(e_.rx * factor_.most_pitch())),
       variance_(scratch.take<float>(most_order())),
       wide_re_(scratch.take<float>(t_.delays * width_)),
       wide_im_(scratch.take<float>(t_.delays * width_)),
@@ -54,15 +58,11 @@ Tracker::Tracker(const Design& design, Scratch& scratch)
 
 std::int64_t Tracker::most_values() const noexcept {
   const int products = design_.soft_bits > 0 ? e_.tx * e_.tx : 0;
-  return std::max(std::int64_t{e_.carriers} * std::max(e_.trainings() * e_.rx, e_.pairs() + products),
+  return std::max(std::int64_t{e_.carriers} * (e_.pairs() + products),
                   std::int64_t{e_.pilots} * e_.behind() * e_.pairs());
 }
-/// Of the equations over the frame, or of those over the training.
 std::int64_t Tracker::most_order() const noexcept {
-  return std::max<std::int64_t>(std::min(std::int64_t{t_.functions} * t_.most_taps * e_.tx, kMostUnknowns), t_.delays);
-}
-std::int64_t Tracker::most_sides() const noexcept {
-  return std::int64_t{e_.pairs()} + t_.delays;
+  return std::min(std::int64_t{t_.functions} * t_.most_taps * e_.tx, kMostUnknowns);
 }
 
 void Tracker::estimate(const cf32* frame, const float* weights, int antennas, const SoftSymbols* soft) noexcept {
@@ -111,16 +111,22 @@ double Tracker::power_of(const cf32* frame, const float* weights, int antennas) 
 
 /// Correlates what is known with what was received, at all delays.
 void Tracker::correlate(const cf32* frame, const float* weights) noexcept {
-  cf32* to = values_;
-  for (int c = 0; c < e_.carriers; ++c) {
-    const float known = design_.training[static_cast<std::size_t>(c)] * (weights ? weights[c] : 1.0f);
+  const auto known = [&](int c) { return at(design_.training, c) * (weights ? weights[c] : 1.0f); };
+  const std::int64_t columns = std::int64_t{e_.trainings()} * e_.rx;
+  MirroredValue* mirrored = mirrored_;
+  for (int c = 0; c < e_.carriers / 2; ++c) {
+    const int other = e_.carriers - 1 - c;
     for (int t = 0; t < e_.trainings(); ++t)
-      for (int r = 0; r < e_.rx; ++r) *to++ = known * frame[std::int64_t{e_.training(t)} * e_.row() + c * e_.rx + r];
+      for (int r = 0; r < e_.rx; ++r) {
+        const cf32* const y = frame + std::int64_t{e_.training(t)} * e_.row() + r;
+        const std::complex<double> a(known(c) * y[c * e_.rx]), b(known(other) * y[other * e_.rx]);
+        *mirrored++ = {a + b, a - b};
+      }
   }
-  correlate_rows(t_.turn_re.data(), t_.turn_im.data(), t_.delay_pitch, e_.carriers, values_,
-                 std::int64_t{e_.trainings()} * e_.rx, trained_re_, trained_im_);
+  correlate_mirrored(t_.turn_re.data(), t_.turn_im.data(), t_.delay_pitch, e_.carriers / 2, mirrored_, columns,
+                     trained_re_, trained_im_);
   if (e_.pilots == 0) return;
-  to = values_;
+  cf32* to = values_;
   for (int i = 0; i < e_.pilots; ++i) {
     const int c = design_.pilot[static_cast<std::size_t>(i)];
     for (int s = 0; s < e_.behind(); ++s) {
@@ -206,51 +212,45 @@ void Tracker::correlate_soft(const cf32* frame, const float* weights, const Soft
   knows_data_ = true;
 }
 
-/// The powers of the delays, from the training alone, as if the channel stood still.
+/// The equations of the training alone, as if the channel stood still, for each pair of antennas.
+void Tracker::set_delays() noexcept {
+  const std::int64_t delays = t_.delays, sides = e_.pairs();
+  delay_factor_.begin(delays, sides, true);
+  for (std::int64_t j = 0; j < delays; ++j) {
+    double *const re = delay_factor_.re(j), *const im = delay_factor_.im(j);
+    for (std::int64_t i = j; i < delays; ++i)  // the element is that of lag j - i, the conjugate of i - j
+      re[i] = e_.tx * band_re_[i - j], im[i] = -e_.tx * band_im_[i - j];
+    re[j] += 1 / double{powers_[j]};
+    for (int r = 0; r < e_.rx; ++r)
+      for (int a = 0; a < e_.tx; ++a) {
+        std::complex<double> q = 0;
+        for (int t = 0; t < e_.tx; ++t) {
+          const std::int64_t from = (t * e_.rx + r) * t_.delay_pitch + j;
+          q += product(std::complex<double>(std::conj(at(design_.cover, a * e_.tx + t))),
+                       {trained_re_[from], trained_im_[from]});
+        }
+        re[delays + r * e_.tx + a] = q.real(), im[delays + r * e_.tx + a] = -q.imag();
+      }
+  }
+}
+
+/// The powers of the delays, from the training alone.
 void Tracker::learn_delays(double power, int antennas) noexcept {
   const std::int64_t delays = t_.delays, sides = e_.pairs();
   const double begin = std::max((power - 1) / e_.tx, 1e-3) / static_cast<double>(delays);
   std::fill_n(powers_, delays, static_cast<float>(begin));
-  if (antennas == 0) return;
-  equations_.begin(delays, sides + delays);
-  for (std::int64_t j = 0; j < delays; ++j) {
-    float *const re = equations_.re(j), *const im = equations_.im(j);
-    for (std::int64_t i = j; i < delays; ++i) {  // the element is that of lag j - i, the conjugate of i - j
-      re[i] = static_cast<float>(e_.tx) * band_re_[i - j];
-      im[i] = -static_cast<float>(e_.tx) * band_im_[i - j];
-    }
-    std::fill_n(re + delays, sides + delays, 0.0f);
-    std::fill_n(im + delays, sides + delays, 0.0f);
-    for (int r = 0; r < e_.rx; ++r)
-      for (int a = 0; a < e_.tx; ++a) {
-        cf32 q = 0;
-        for (int t = 0; t < e_.tx; ++t) {
-          const std::int64_t from = (t * e_.rx + r) * t_.delay_pitch + j;
-          q += product(std::conj(at(design_.cover, a * e_.tx + t)), {trained_re_[from], trained_im_[from]});
-        }
-        re[delays + r * e_.tx + a] = q.real(), im[delays + r * e_.tx + a] = -q.imag();
-      }
-    re[delays + sides + j] = 1;
-  }
-  const float load = kLoad * equations_.re(0)[0];
-  for (int step = 0; step < kDelaySteps; ++step) {
-    factor_.copy(equations_);
-    for (std::int64_t j = 0; j < delays; ++j) factor_.re(j)[j] += load + 1 / powers_[j];
-    factor_.factor(load);
-    factor_.substitute(sides, g_re_, g_im_);
-    // The posterior variance of delay l: |L^-1 e_l|^2.
-    std::fill_n(sums_, delays, 0.0f);
-    for (std::int64_t j = 0; j < delays; ++j) {
-      const float *const re = factor_.re(j) + delays + sides, *const im = factor_.im(j) + delays + sides;
-      for (std::int64_t l = 0; l <= j; ++l) sums_[l] += re[l] * re[l] + im[l] * im[l];
-    }
+  for (int step = 0; step < kDelaySteps && antennas > 0; ++step) {
+    set_delays();
+    delay_factor_.factor(kLeastPivot * e_.tx * band_re_[0]);
+    delay_factor_.substitute(sides, delay_g_re_, delay_g_im_);
+    delay_factor_.read_inverse(delay_variance_);
     for (std::int64_t l = 0; l < delays; ++l) {
-      float energy = 0;
+      double energy = 0;
       for (std::int64_t s = 0; s < sides; ++s) {
-        const float re = g_re_[s * factor_.pitch() + l], im = g_im_[s * factor_.pitch() + l];
-        energy += re * re + im * im;
+        const std::int64_t from = s * delay_factor_.pitch() + l;
+        energy += delay_g_re_[from] * delay_g_re_[from] + delay_g_im_[from] * delay_g_im_[from];
       }
-      powers_[l] = next_power(powers_[l], energy / static_cast<float>(antennas * e_.tx), sums_[l]);
+      powers_[l] = next_power(powers_[l], energy / (antennas * e_.tx), delay_variance_[l]);
     }
   }
 }
@@ -316,7 +316,7 @@ void Tracker::set_sides() noexcept {
           cf32 q = 0;
           for (int t = 0; t < trainings_; ++t) {
             const std::int64_t from = (t * e_.rx + r) * t_.delay_pitch + l;
-            q += product(trained[t], {trained_re_[from], trained_im_[from]});
+            q += product(trained[t], cf32(std::complex<double>(trained_re_[from], trained_im_[from])));
           }
           for (int s = 0; (e_.pilots > 0 || knows_data_) && s < e_.behind(); ++s) {
             const std::int64_t from = ((s * e_.tx + a) * e_.rx + r) * t_.delay_pitch + l;

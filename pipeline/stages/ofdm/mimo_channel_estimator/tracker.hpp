@@ -8,6 +8,7 @@
 #include "pipeline/stages/ofdm/mimo_channel_estimator/mimo_channel_estimator.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/soft_symbols.hpp"
 #include "pipeline/stages/ofdm/mimo_channel_estimator/track_design.hpp"
+#include "signal/estimates/delay_sums.hpp"
 #include "signal/estimates/hermitian_system.hpp"
 #include "signal/filters/scratch.hpp"
 
@@ -39,6 +40,7 @@ class Tracker {
   void set_lags(const float* weights) noexcept;
   void correlate_soft(const cf32* frame, const float* weights, const SoftSymbols& soft) noexcept;
   void learn_delays(double power, int antennas) noexcept;
+  void set_delays() noexcept;
   void choose() noexcept;
   void set_sides() noexcept;
   void set_equations() noexcept;
@@ -52,7 +54,6 @@ class Tracker {
 
   std::int64_t most_values() const noexcept;
   std::int64_t most_order() const noexcept;
-  std::int64_t most_sides() const noexcept;
   int kept(int function) const noexcept { return first_of_[function + 1] - first_of_[function]; }
   float prior(int function, int delay) const noexcept { return weights_[function] * powers_[delay]; }
   /// Of column (function k, antenna a, n-th delay kept).
@@ -65,17 +66,22 @@ class Tracker {
   const Extents e_;
   std::int64_t width_;  // floats of a carrier's parts, a plane of whole vectors
   // What the frame's known places say.
-  cf32* values_;                     // [carrier][column]: to be correlated
-  float *trained_re_, *trained_im_;  // [training][rx][delay_pitch]
-  int trainings_ = 0;                // that count in this frame: with those of the next, or without
-  float *piloted_re_, *piloted_im_;  // [symbol behind][tx][rx][delay_pitch]
-  LagTables lags_{};                 // of this frame, if carriers count differently
+  MirroredValue* mirrored_;           // [carrier of the lower half][training][rx]: to be correlated
+  cf32* values_;                      // [carrier][column]: the same
+  double *trained_re_, *trained_im_;  // [training][rx][delay_pitch]
+  int trainings_ = 0;                 // that count in this frame: with those of the next, or without
+  float *piloted_re_, *piloted_im_;   // [symbol behind][tx][rx][delay_pitch]
+  LagTables lags_{};                  // of this frame, if carriers count differently
   float* lag_work_;
   float *soft_re_, *soft_im_;  // [symbol behind][a][b][delay_pitch]: what the data's products are correlated to
   bool knows_data_ = false;
-  const float *lag_re_ = nullptr, *lag_im_ = nullptr, *band_re_ = nullptr, *band_im_ = nullptr;
+  const float *lag_re_ = nullptr, *lag_im_ = nullptr;
+  const double *band_re_ = nullptr, *band_im_ = nullptr;
   // What is learned.
-  float* powers_;  // [delay]
+  float* powers_;                           // [delay]
+  HermitianSystemOf<double> delay_factor_;  // of the equations of the training alone
+  double *delay_g_re_, *delay_g_im_;        // [rx][tx][pitch]
+  double* delay_variance_;                  // [delay]
   float weights_[kMostFunctions] = {};
   // Unknowns: of each function, the delays that are kept.
   std::int32_t* delay_;  // [unknown / tx]
