@@ -16,6 +16,7 @@ import numpy as np
 import zmq
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "tests" / "support"))
+from range_track_model import REFINED
 from telemetry_model import KINDS, SAMPLES, SIMULATED
 
 ENDPOINT = "tcp://127.0.0.1:5555"
@@ -76,10 +77,14 @@ def counts(status):
 
 
 def error_rates(status, expected):
-    """(kind, bits, errors, expected rate or None) of each kind."""
+    """(kind, bits, errors, expected rate or None) of each kind; a meter with a name of its own adds that to the kind."""
     events = counts(status)
-    kinds = [kind for stage, event, kind in events if (stage, event) == ("ber_meter", "bits")]
-    return [(k, events["ber_meter", "bits", k], events["ber_meter", "bit_errors", k], expected.get(k)) for k in kinds]
+    rows = []
+    for stage, event, kind in events:
+        if event == "bits":
+            name = kind if stage == "ber_meter" else f"{kind} {stage}"
+            rows.append((name, events[stage, "bits", kind], events[stage, "bit_errors", kind], expected.get(name)))
+    return rows
 
 
 def table(status, reader, expected, scene):
@@ -87,8 +92,10 @@ def table(status, reader, expected, scene):
     for kind, bits, errors, wanted in error_rates(status, expected):
         rate = f"{errors / bits:9.2e}" if bits else "        -"
         known = f"expected {wanted:.2e}" if wanted else ""
-        spread = "" if reader.soft is None else f"spread {spread_db(reader.soft[:, reader.kinds.index(kind)]):6.1f} dB"
-        lines.append(f"  {kind:8}{rate} of {bits:,} bits   {known}   {spread}")
+        spread = ""
+        if reader.soft is not None and kind in reader.kinds:
+            spread = f"spread {spread_db(reader.soft[:, reader.kinds.index(kind)]):6.1f} dB"
+        lines.append(f"  {kind:13}{rate} of {bits:,} bits   {known}   {spread}".rstrip())
     return lines
 
 
@@ -145,6 +152,7 @@ def main():
     source = open(options.pipeline, encoding="utf-8").read()
     channel, eb_n0 = re.search(r"channel=(\w+)", source).group(1), float(re.search(r"ebn0=([\d.]+)", source).group(1))
     expected = dict(zip(KINDS, SIMULATED.get((channel, eb_n0), ())))
+    expected["fde1 refined"] = REFINED.get((channel, eb_n0), (None, None))[1]
     reader = Reader()
     reader.start()
 

@@ -44,6 +44,15 @@ class Verdict(unittest.TestCase):
                              ("fde1 had 9000 errors", self.verdict(status(errors=9000)))):
             self.assertIn(words, wrong or "right")
 
+    def test_each_meter_has_rows(self):
+        last = status()
+        of = {"stage": "refined", "kind": "fde1"}
+        last["pipelines"][0]["events"] += [{**of, "event": "bits", "count": 6144000},
+                                           {**of, "event": "bit_errors", "count": 2000}]
+        expected = {**EXPECTED, "fde1 refined": 3e-4}
+        self.assertEqual(demo_view.error_rates(last, expected),
+                         [("fde1", 6144000, 4300, 7e-4), ("fde1 refined", 6144000, 2000, 3e-4)])
+
     def test_constellation(self):
         soft = np.array([1.0, 1.0, -1.0, -1.0] * 100).reshape(1, 1, -1)
         rows = demo_view.constellation(soft)
