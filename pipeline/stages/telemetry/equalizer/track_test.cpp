@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <ostream>
 
 #include "pipeline/stages/telemetry/equalizer/channel_fit_cpu.hpp"
 #include "pipeline/stages/telemetry/equalizer/decisions_cpu.hpp"
@@ -14,6 +15,11 @@
 #include "tests/support/stage_under_test.hpp"
 
 namespace iqd::equalizer {
+
+static void PrintTo(Track track, std::ostream* out) {
+  *out << enum_names(track)[static_cast<std::size_t>(track)];
+}
+
 namespace {
 
 using ::testing::HasSubstr;
