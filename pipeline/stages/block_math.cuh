@@ -235,8 +235,7 @@ template <class Z> __device__ void read_panel(const EquationsOf<Z>& e, int begin
   for (int i = lane; column < width && i < rows; i += 32)
     panel[column * pitch + i] = e.column(begin + column)[begin + i];
 }
-template <class Z>
-__device__ void write_panel(const EquationsOf<Z>& e, int begin, int width, const Z* panel) {
+template <class Z> __device__ void write_panel(const EquationsOf<Z>& e, int begin, int width, const Z* panel) {
   const int column = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int rows = e.rows(begin + width) - begin, pitch = e.panel_pitch();
   for (int i = column + 32 * Team::rank() + lane; column < width && i < rows; i += 32 * Team::blocks())
