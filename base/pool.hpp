@@ -118,6 +118,7 @@ struct PoolNeeds {
   std::int64_t block = 0;  // samples
   double rate_hz = 0;
   bool live = false;             // the source cannot wait
+  bool alone = true;             // the home has no lanes of its own
   std::size_t block_bytes = 0;   // of the largest message to a worker
   std::size_t result_bytes = 0;  // and back
   std::string build;             // a hash of the code of its stages: workers have the same

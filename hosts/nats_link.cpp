@@ -33,6 +33,12 @@ std::string_view without_place(std::string_view reason) {
   return reason.starts_with('(') && end != reason.npos ? reason.substr(end + 3) : reason;
 }
 
+/// Throws Unreachable if no server answered, else SetupError.
+[[noreturn]] void raise(natsStatus status, const std::string& what) {
+  if (status == NATS_NO_SERVER || status == NATS_TIMEOUT) throw Unreachable(what);
+  throw SetupError(what);
+}
+
 }  // namespace
 
 std::string text_of(natsStatus status, jsErrCode code) {
@@ -155,8 +161,7 @@ NatsLink::NatsLink(const LinkConfig& config, std::string name, std::function<voi
   natsConnection* connection = nullptr;
   const natsStatus status = natsConnection_Connect(&connection, options.get());
   if (status != NATS_OK)
-    throw SetupError(
-        fmt::format("{}: cannot connect to {}: {}", state_->name, config.servers.front(), text_of(status)));
+    raise(status, fmt::format("{}: cannot connect to {}: {}", state_->name, config.servers.front(), text_of(status)));
   connection_.reset(connection);
   state_->connected = natsConnection_Status(connection) == NATS_CONN_STATUS_CONNECTED;
   jsOptions js;

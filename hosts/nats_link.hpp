@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.hpp"
 #include "hosts/link_config.hpp"
 
 namespace iqd::hosts {
@@ -27,6 +28,12 @@ struct Destroy {
   void operator()(jsAccountInfo* i) const noexcept { jsAccountInfo_Destroy(i); }
 };
 template <class T> using Held = std::unique_ptr<T, Destroy>;
+
+/// No server answers at present.
+class Unreachable : public SetupError {
+ public:
+  using SetupError::SetupError;
+};
 
 /// The text of a status, with the reason that libnats adds.
 std::string text_of(natsStatus status, jsErrCode code = jsErrCode(0));

@@ -479,8 +479,4 @@ std::string PoolHome::failure() const {
   return failure_;
 }
 
-std::shared_ptr<Pool> open_pool(const PoolConfig& config, const PoolNeeds& needs) {
-  return std::make_shared<PoolHome>(config, needs);
-}
-
 }  // namespace iqd::hosts

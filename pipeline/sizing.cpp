@@ -180,6 +180,7 @@ PoolNeeds pool_needs(const PipelineSpec& spec, const Plan& plan, const StreamInf
   needs.block = plan.block;
   needs.rate_hz = stream.rate_hz;
   needs.live = !spec.is_lossless(stream);
+  needs.alone = spec.only_pool;
   needs.block_bytes = bounded_bytes(source.row_count() * samples, static_cast<std::size_t>(source.item_bytes()));
   needs.build = build_mark();
   for (const PortIndex p : plan.away.returned) {

@@ -182,6 +182,21 @@ class Workers(pool_case.PoolTest):
         self.assertEqual(sum(status["dropped"].values()), 0, home.text)
         self.assertPieces(status, spec)
 
+    def test_own_lanes_begin_without_a_server(self):
+        spec = self.live(self.record(100 * BLOCK), backend=["cpu", "pool"], lanes=1, pool={**SURE, "window": "8 MiB"})
+        self.server.kill()
+        home = self.home(spec)
+        status = home.progress(20)
+        self.assertEqual(status["pool"]["server"], "")
+        self.assertIn("cannot connect", status["pool"]["trouble"])
+        self.server.start()
+        self.worker()
+        home.until(lambda s: s["pool"]["server"] == self.server.url and s["pool"]["workers"] == 1)
+        home.progress(40)
+        status = self.stop(home)
+        self.assertEqual(sum(status["dropped"].values()), 0, home.text)
+        self.assertPieces(status, spec)
+
     def test_a_worker_drains(self):
         """SIGTERM: what it computes is sent, and the rest is with others at once, not after `ack_wait`."""
         spec = self.spec(self.record(200 * BLOCK), [fir(SLOW)], pool={**SURE, "ack_wait": "30 s"})
