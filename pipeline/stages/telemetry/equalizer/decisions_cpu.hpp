@@ -7,6 +7,7 @@
 #include "pipeline/stages/telemetry/equalizer/equalizer.hpp"
 #include "pipeline/stages/telemetry/loop.hpp"
 #include "signal/filters/scratch.hpp"
+#include "signal/formats/soqpsk.hpp"
 
 /// What the detector would decide on a packet's symbols, on the CPU.
 namespace iqd::equalizer {
@@ -24,7 +25,7 @@ class Decisions {
   bool good() const noexcept;
 
   /// 0 or 1. `Modulator` may read those around the packet: before it the preamble continues, behind it are zeros.
-  const std::uint8_t* bits() const noexcept { return bits_; }
+  const std::uint8_t* bits() const noexcept { return padded_bits_ + soqpsk::Modulator::kPast; }
   /// exp(-j theta) of each pair of bits.
   const cf32* phasors() const noexcept { return phasors_; }
   /// Takes the phase off the samples of bits k … k + n - 1, both numbers even, in a window.
@@ -36,7 +37,7 @@ class Decisions {
   const Setup& s_;
   telemetry::Pilot pilot_;
   telemetry::Loop loops_[1];
-  std::uint8_t* bits_;
+  std::uint8_t* padded_bits_;  // those around the packet, too
   cf32* phasors_;
 };
 
