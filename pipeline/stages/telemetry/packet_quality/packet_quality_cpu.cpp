@@ -137,14 +137,15 @@ Levels Quality::own_levels(const Packet& packet, std::byte* memory) const noexce
   }
   for (int k = 0; k < kReference; ++k) work.bins[k] = setup_.reference[static_cast<std::size_t>(k)] * work.response[k];
   of_reference_.run(work.bins, work.time);
-  for (int k = 0; k < kUsedBits; ++k) {
-    const cf32 y = work.time[2 * (kEnds + k)];
+  for (std::size_t i = 0; i < work.rails.size(); ++i) {
+    const std::size_t k = kEnds + i;
+    const cf32 y = work.time[2 * k];
     const float rail = k % 2 == 0 ? y.real() : y.imag();
-    work.rails[static_cast<std::size_t>(k)] =
-        setup_.reference_bits[static_cast<std::size_t>(kEnds + k)] != 0 ? rail : -rail;
+    work.rails[i] = setup_.reference_bits[k] != 0 ? rail : -rail;
   }
-  if (!std::ranges::all_of(work.rails, [](float r) { return std::isfinite(r); })) work.rails.front() = NAN;
-  if (std::isnan(work.rails.front())) std::ranges::fill(work.rails, NAN);
+  // Sorting needs numbers.
+  if (!std::ranges::all_of(work.rails, [](float r) { return std::isfinite(r); }))
+    return {.at = {std::numeric_limits<float>::quiet_NaN()}};
   return levels_of(work.rails);
 }
 

@@ -25,9 +25,9 @@ Levels levels_of(std::span<float> rails) noexcept {
   std::ranges::sort(rails);
   Levels levels{};
   float sum = 0;
-  for (int i = 0; i < kLevels; ++i) {
-    float& level = levels.at[i];
-    for (int j = 0; j < kPerLevel; ++j) level += rails[static_cast<std::size_t>(i * kPerLevel + j)];
+  for (float& level : levels.at) {
+    for (const float rail : rails.first<kPerLevel>()) level += rail;
+    rails = rails.subspan(kPerLevel);
     sum += level;
   }
   for (float& level : levels.at) level *= kLevels / sum;
