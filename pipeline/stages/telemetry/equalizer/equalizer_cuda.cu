@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <bit>
-#include <cmath>
-#include <numbers>
 #include <string>
 #include <vector>
 
@@ -18,6 +16,7 @@
 #include "pipeline/stages/telemetry/equalizer/make_symbols.cuh"
 #include "pipeline/stages/telemetry/equalizer/solve_systems.cuh"
 #include "pipeline/stages/telemetry/equalizer/track_packets.cuh"
+#include "pipeline/stages/telemetry/roots.cuh"
 #include "signal/filters/scratch.hpp"
 
 namespace iqd::equalizer {
@@ -25,16 +24,6 @@ namespace {
 
 constexpr std::int64_t kSize = 2 * kHalf;
 constexpr std::int64_t kSolverGroups = 4;  // per multiprocessor; a thread block has 476 KB of factors in scratch
-
-/// exp(-j 2 pi m / size)
-gpu::DeviceArray<Complex32> roots(int size, int count) {
-  std::vector<Complex32> values;
-  for (int m = 0; m < count; ++m) {
-    const double angle = 2 * std::numbers::pi * m / size;
-    values.push_back({static_cast<float>(std::cos(angle)), static_cast<float>(-std::sin(angle))});
-  }
-  return gpu::DeviceArray<Complex32>(std::span<const Complex32>(values));
-}
 
 gpu::DeviceArray<Complex32> factors(int size) {
   return gpu::DeviceArray<Complex32>(std::span<const Complex32>(gpu::fft_factors(size)));
@@ -63,9 +52,9 @@ class Run final : public StageRun {
       : most_(std::max<std::int64_t>(setup.most, 1)),
         groups_(std::min(most_, gpu::count_multiprocessors())),
         block_factors_(factors(kBlock)),
-        block_roots_(roots(kBlock, kBlock)),
+        block_roots_(telemetry::roots(kBlock, kBlock)),
         half_factors_(factors(kHalf)),
-        half_roots_(roots(static_cast<int>(kSize), kSymbolThreads)),
+        half_roots_(telemetry::roots(static_cast<int>(kSize), kSymbolThreads)),
         detection_(std::span<const float>(setup.window.detection)),
         psi_(std::span<const float>(setup.window.psi)),
         pilot_(std::span<const float>(setup.pilot)),

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: the iqd authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <numbers>
 
 #include "gpu/device_array.hpp"
 #include "gpu/fft_kernel.cuh"
@@ -9,6 +8,7 @@
 #include "gpu/warp_sum.cuh"
 #include "pipeline/stage/stage.hpp"
 #include "pipeline/stages/telemetry/packet_quality/packet_quality.hpp"
+#include "pipeline/stages/telemetry/roots.cuh"
 
 namespace iqd::packet_quality {
 namespace {
@@ -260,15 +260,6 @@ __global__ void __launch_bounds__(kThreads) keep_rest(const FramesJob frames) {
   if (threadIdx.x == 0) *frames.rest = after;
 }
 
-gpu::DeviceArray<Complex32> roots(std::int64_t size) {
-  std::vector<Complex32> values;
-  for (std::int64_t i = 0; i < size; ++i) {
-    const double angle = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(size);
-    values.push_back({static_cast<float>(std::cos(angle)), static_cast<float>(-std::sin(angle))});
-  }
-  return gpu::DeviceArray<Complex32>(std::span<const Complex32>(values));
-}
-
 gpu::DeviceArray<Complex32> complex_of(std::span<const cf32> values) {
   return gpu::DeviceArray<Complex32>(std::span(reinterpret_cast<const Complex32*>(values.data()), values.size()));
 }
@@ -279,7 +270,7 @@ class Run final : public StageRun {
       : most_(static_cast<unsigned>(std::max<std::int64_t>(most, 1))),
         frames_(setup.frames),
         factors_(std::span<const Complex32>(gpu::fft_factors(kReference))),
-        roots_(roots(std::int64_t{kReferenceBits} * setup.samples_per_bit)),
+        roots_(telemetry::roots(kReferenceBits * setup.samples_per_bit, kReferenceBits * setup.samples_per_bit)),
         reference_(complex_of(setup.reference)),
         reference_bits_(std::span<const std::uint8_t>(setup.reference_bits)) {
     fixed_.factors = factors_.data();
