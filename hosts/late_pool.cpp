@@ -51,7 +51,7 @@ bool LatePool::try_once() {
     const std::lock_guard lock(mutex_);
     if (why_ != e.what()) log::warn("{}", e.what());
     why_ = e.what();
-    return has_ended_;
+    return false;
   }
 }
 
